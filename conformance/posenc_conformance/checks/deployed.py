@@ -17,6 +17,7 @@ from posenc_conformance.deployed.engine import PRODUCTS, Deployed
 from posenc_conformance.deployed.instrument import Tabled
 from posenc_conformance.deployed.layer_questions import scores_of
 from posenc_conformance.deployed.layer_sums import can_add_up
+from posenc_conformance.deployed.pictured import window_edge
 from posenc_conformance.deployed.prompts import (
     BEHIND,
     DIGITS,
@@ -314,6 +315,7 @@ class _Questions(EachLayer):
             f"where      keys at distances of {prompt.distances[0]:,} to {prompt.distances[-1]:,}",
             f"expected   the farthest key that is seen at {reach:,}",
             f"got        at {farthest:,}" if seen else "got        none is seen",
+            pictures=(window_edge(prompt.distances, got.seen.tolist(), reach),),
         )
 
     def _window_of_prompt(self, reach: int) -> Outcome:

@@ -19,6 +19,7 @@ from posenc_conformance.deployed.measure import UNREADABLE, Measured
 from posenc_conformance.deployed.mistakes import Explanation, explain
 from posenc_conformance.deployed.pair_rates import described as described_rates
 from posenc_conformance.deployed.pair_rates import rates
+from posenc_conformance.deployed.pictured import angle_errors, pictures_of
 from posenc_conformance.deployed.probe_checkpoint import Probe
 from posenc_conformance.deployed.prompts import LONGEST_NEAR, Prompt
 from posenc_conformance.judge.arrays import Floats
@@ -389,7 +390,8 @@ class Asked(Measuring):
             ),
             f"see        {page_of(self.engine.model)}",
         ]
-        outcome = Outcome(worst=float(ratio[row]), explanations=explanations)
+        pictures = pictures_of(self.engine.probe, self._judged(), (measured, right))
+        outcome = Outcome(worst=float(ratio[row]), explanations=explanations, pictures=pictures)
         return Wrong("\n".join(text), outcome)
 
     def _in_words(self, prompt: Prompt, row: int, scores: Floats) -> str:
@@ -420,11 +422,7 @@ def _off(probe: Probe, got: Floats, right: Scores) -> float:
     if not probe.turns:
         read = right.bound <= UNREADABLE
         return float(np.abs(np.where(read, got - right.values, 0)).max())
-    (first, second), (right_first, right_second) = (
-        (values / probe.query_sizes).T for values in (got, right.values)
-    )
-    turned = (first + 1j * second) * np.conj(right_first + 1j * right_second)
-    return float(np.abs(np.angle(turned)).max())
+    return float(np.abs(angle_errors(probe, got, right.values)).max())
 
 
 def _in_words(probe: Probe, scores: Floats) -> str:

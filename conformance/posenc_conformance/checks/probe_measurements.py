@@ -20,6 +20,7 @@ from posenc_conformance.deployed.prompts import BEHIND, DIGITS, LONGEST_NEAR, Pr
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.verdict import Blocked, Outcome, Wrong
 from posenc_conformance.models.meaning import Group
+from posenc_conformance.pictures.picture import Picture
 
 MIDDLE = 200
 """Distance between query and key at which every layer and every request pattern is checked."""
@@ -116,10 +117,23 @@ class Measuring:
         return Wrong(text, Outcome(explanations=(NO_VALUES,)))
 
     def _expected(self, prompt: Prompt) -> Scores:
-        alike = replace(prompt, layer=self._prompt(1).layer, serial=0)
+        alike = self._of_any_layer(prompt)
         if alike not in self.right:
             self.right[alike] = scores_of(self.engine.probe, self.group, alike, self.dtype)
         return self.right[alike]
+
+    def _of_any_layer(self, prompt: Prompt) -> Prompt:
+        """Return the text in place of all that differ only in their layer and serial number."""
+        return replace(prompt, layer=self._prompt(1).layer, serial=0)
+
+    def _judged(self) -> list[tuple[Measured, Scores]]:
+        """Return what was read of the group's texts so far, with the scores expected."""
+        return [
+            (measured, self.right[alike])
+            for measured in self.engine.answered
+            if measured.prompt.layer in self.group.layers
+            and (alike := self._of_any_layer(measured.prompt)) in self.right
+        ]
 
     def _require_count(self, measured: Measured, when: str) -> None:
         """Raise Wrong if queries see another number of keys than there are."""
@@ -138,11 +152,17 @@ class Measuring:
             worst=count.ratio,
         )
 
-    def _named(self, why: tuple[str, str], *lines: str, worst: float | None = None) -> Wrong:
+    def _named(
+        self,
+        why: tuple[str, str],
+        *lines: str,
+        worst: float | None = None,
+        pictures: tuple[Picture, ...] = (),
+    ) -> Wrong:
         """Make the failure for a mistake: its id and words, and further lines of the report."""
         id, words = why
         text = [f"{words} [{id}]", *lines, f"see        {page_of(self.engine.model)}"]
-        return Wrong("\n".join(text), Outcome(worst=worst, explanations=(why,)))
+        return Wrong("\n".join(text), Outcome(worst, explanations=(why,), pictures=pictures))
 
     def _require_count_if_scored(self, measured: Measured, when: str) -> None:
         """Raise Wrong for a wrong number of keys, if the scores themselves are right."""
