@@ -42,9 +42,8 @@ class Texts(HTMLParser):
         self.outside += [name for name, _ in attrs if name in ("src", "href", "onload", "onclick")]
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("page")
+def make_run(folder: Path) -> Path:
+    """Judge an adapter with one mistake in a folder; return it with the page and the report."""
     (folder / "mine.py").write_text(ADAPTER, encoding="utf-8")
     options = ("--impl=mine.py:Mine", "-m", "rope or sinusoidal", "--posenc-html=p.html")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
@@ -58,6 +57,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert result.returncode == 1
     assert f"report: {folder / 'p.html'}" in result.stdout
     return folder
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_run(tmp_path_factory.mktemp("page"))
 
 
 def test_a_page_tells_cause_picture_place_and_what_passed(run: Path) -> None:

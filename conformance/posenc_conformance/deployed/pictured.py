@@ -1,4 +1,4 @@
-"""Pictures of an engine's answers: errors by distance, by layer and by pair, and a window's edge."""
+"""Pictures of an engine's answers: errors by distance, by layer and by pair, a window's edge."""
 
 from collections.abc import Callable, Iterator, Sequence
 
