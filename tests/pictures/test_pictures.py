@@ -208,18 +208,20 @@ def test_a_strip_is_ascii_where_the_terminal_has_no_more(monkeypatch: Any) -> No
 
 
 def test_a_notebook_shows_a_failure_with_its_pictures(monkeypatch: Any) -> None:
-    shown: list[str] = []
+    """IPython asks for the lines of an error twice: to show them, and for its history."""
+    shown: list[dict[str, str]] = []
     notebook = ModuleType("IPython.display")
-    vars(notebook).update(HTML=str, display=shown.append)
+    vars(notebook)["display"] = lambda forms, raw: shown.append(forms)
     monkeypatch.setitem(sys.modules, "IPython.display", notebook)
     with pytest.raises(AssertionError) as raised:
         check(one_head(), "rope", **ASKED)
     error: Any = raised.value
-    (line,) = error._render_traceback_()
-    assert line == f"AssertionError: {error}"
-    (page,) = shown
-    assert page == error._repr_html_()
-    assert page.count('role="img"') == 2
+    for _ in range(2):
+        (line,) = error._render_traceback_()
+        assert line == f"AssertionError: {str(error).splitlines()[0]}"
+    (forms,) = shown
+    assert forms == {"text/plain": str(error), "text/html": error._repr_html_()}
+    assert forms["text/html"].count('role="img"') == 2
 
 
 def test_what_is_right_shows_itself_in_a_sentence() -> None:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 from typing import Any
 
@@ -70,16 +71,21 @@ def failure(judged: Sequence[Judged], number: int) -> AssertionError:
     # Notebooks look these up on the error itself; a class of its own would change the words of
     # pytest, which begin with the name of the class.
     vars(error)["_repr_html_"] = drawn
-    vars(error)["_render_traceback_"] = lambda: _displayed(text, drawn)
+    # IPython asks a second time, for its history.
+    vars(error)["_render_traceback_"] = cache(lambda: _displayed(text, drawn))
     return error
 
 
 def _displayed(text: str, drawn: Callable[[], str]) -> list[str]:
-    """Display the pictures in the notebook that asks, and return the lines of the error."""
+    """Display text and pictures, and return what is to stand below: the first line of the text.
+
+    A terminal displays the text alone. Without IPython, the whole text is returned.
+    """
     display: Any = sys.modules.get("IPython.display")  # only IPython asks
-    if display is not None:
-        display.display(display.HTML(drawn()))
-    return [f"AssertionError: {text}"]
+    if display is None:
+        return [f"AssertionError: {text}"]
+    display.display({"text/plain": text, "text/html": drawn()}, raw=True)
+    return [f"AssertionError: {text.splitlines()[0]}"]
 
 
 def _drawn(judged: Judged) -> tuple[Picture, ...]:
