@@ -1,6 +1,6 @@
 """What a failure of an engine draws: errors by distance, by layer and by pair, a window's edge."""
 
-from functools import partial
+from collections.abc import Callable
 
 import pytest
 
@@ -12,7 +12,9 @@ from tests.deployed.test_every_layer import deployed, run
 pytestmark = pytest.mark.remembered(shipped=True)
 
 
-def pictures(change: partial[type[Served]], bad: int, config: str, name: str) -> list[Picture]:
+def pictures(
+    change: Callable[[int], type[Served]], bad: int, config: str, name: str
+) -> list[Picture]:
     (*_, result) = run(deployed(change(bad), config), name)
     return list(result.outcome.pictures)
 
