@@ -11,7 +11,7 @@ import pytest
 from posenc_conformance.checks import Options
 from posenc_conformance.checks.deployed import checks, subjects_of
 from posenc_conformance.checks.execution import Execution, execute
-from posenc_conformance.deployed.engine import VERSION, Deployed, _model_served, probe_for
+from posenc_conformance.deployed.engine import VERSION, Deployed, _probe_served, probe_for
 from posenc_conformance.deployed.key_places import place_of_key
 from posenc_conformance.deployed.keys_counted import counted
 from posenc_conformance.deployed.layer_questions import prompt_for, scores_of
@@ -138,9 +138,11 @@ def test_the_position_of_a_key_is_derived(place: int) -> None:
 
 def test_a_probe_of_another_version_must_be_written_again() -> None:
     with pytest.raises(UserError, match="another version of posenc has written") as refused:
-        _model_served("a folder", "llama-3.1-8b", [])
+        _probe_served("a folder", "llama-3.1-8b", [])
     assert "posenc probe NAME --out FOLDER" in str(refused.value)
-    assert _model_served("a folder", f"llama-3.1-8b{VERSION}", []).id == "llama-3.1-8b"
+    model, probe = _probe_served("a folder", f"llama-3.1-8b{VERSION}", [])
+    assert model.id == "llama-3.1-8b"
+    assert probe.plan.name == f"llama-3.1-8b{VERSION}"
 
 
 class KeysFromZero(Served):

@@ -164,6 +164,9 @@ def _parser() -> argparse.ArgumentParser:
     probe.add_argument(
         "--gguf", action="store_true", help="write a GGUF file, named by --out, not a folder"
     )
+    probe.add_argument(
+        "--all-heads", action="store_true", help="have as many heads as the model, and be larger"
+    )
     probe.set_defaults(run=_probe)
     add_judge(commands.add_parser(JUDGE, help="start an engine with a probe, and judge it"), _judge)
     add_engines(commands.add_parser("engines", help="engines that judge can start"), _engines)
@@ -278,11 +281,12 @@ def _compare(options: argparse.Namespace) -> int:
 def _probe(options: argparse.Namespace) -> int:
     from posenc_conformance.commands.probe import write_gguf, write_probe
 
-    arguments, force = (options.name, options.out, options.dtype), options.force
+    arguments = options.name, options.out, options.dtype
+    how = {"force": options.force, "all_heads": options.all_heads}
     written = (
-        write_gguf(*arguments, force=force)
+        write_gguf(*arguments, **how)
         if options.gguf
-        else write_probe(*arguments, options.spelling, force=force)
+        else write_probe(*arguments, options.spelling, **how)
     )
     for line in written:
         print(line)

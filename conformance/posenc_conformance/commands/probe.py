@@ -69,7 +69,15 @@ class Written:
         return f"wrote {shown(self.out)}: a probe of {self.model.title}, {size}"
 
 
-def save_probe(name: str, out: str, dtype: str, spelling: str, *, force: bool = False) -> Written:
+def save_probe(
+    name: str,
+    out: str,
+    dtype: str,
+    spelling: str,
+    *,
+    force: bool = False,
+    all_heads: bool = False,
+) -> Written:
     """Write the probe of a model of the spec, or of a config.json, into a folder.
 
     Raises UserError for a model that no probe can be made of, for a folder that cannot be written,
@@ -82,12 +90,14 @@ def save_probe(name: str, out: str, dtype: str, spelling: str, *, force: bool = 
     model = model_of(name)
     spelt = as_saved_by_transformers_5 if spelling == "transformers-5" else dict
     with named(name, NOT_UNDERSTOOD, "cannot be made a probe of"):
-        probe = probe_for(model)
+        probe = probe_for(model, all_heads=all_heads)
         size = write_checkpoint(probe, dtype, Path(out), spelt, force=force)
     return Written(model, name, out, dtype, size)
 
 
-def save_gguf(name: str, out: str, dtype: str, *, force: bool = False) -> Written:
+def save_gguf(
+    name: str, out: str, dtype: str, *, force: bool = False, all_heads: bool = False
+) -> Written:
     """Write a probe as a GGUF file, for engines that load one.
 
     Raises UserError for a model that no probe can be made of, for a file that cannot be written,
@@ -100,21 +110,31 @@ def save_gguf(name: str, out: str, dtype: str, *, force: bool = False) -> Writte
     writer.demand([Path(out)])
     model = model_of(name)
     with named(name, NOT_UNDERSTOOD, "cannot be made a probe of"):
-        content = gguf_of(probe_for(model), model.meaning, dtype)
+        content = gguf_of(probe_for(model, all_heads=all_heads), model.meaning, dtype)
     writer.write({Path(out): content})
     return Written(model, name, out, dtype, len(content))
 
 
 def write_probe(
-    name: str, out: str, dtype: str, spelling: str, *, force: bool = False
+    name: str,
+    out: str,
+    dtype: str,
+    spelling: str,
+    *,
+    force: bool = False,
+    all_heads: bool = False,
 ) -> Iterator[str]:
     """Write a probe as ``save_probe`` does, and yield instructions."""
-    yield from _told(save_probe(name, out, dtype, spelling, force=force), VLLM)
+    written = save_probe(name, out, dtype, spelling, force=force, all_heads=all_heads)
+    yield from _told(written, VLLM)
 
 
-def write_gguf(name: str, out: str, dtype: str, *, force: bool = False) -> Iterator[str]:
+def write_gguf(
+    name: str, out: str, dtype: str, *, force: bool = False, all_heads: bool = False
+) -> Iterator[str]:
     """Write a GGUF file as ``save_gguf`` does, and yield instructions."""
-    yield from _told(save_gguf(name, out, dtype, force=force), LLAMA_CPP)
+    written = save_gguf(name, out, dtype, force=force, all_heads=all_heads)
+    yield from _told(written, LLAMA_CPP)
 
 
 def _demand_known(dtype: str) -> None:

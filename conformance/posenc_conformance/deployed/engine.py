@@ -42,6 +42,8 @@ PRODUCTS = {"tf32": "float32"}
 """Formats in which products of matrices may be computed, and the dtype of everything else."""
 VERSION = "@2"
 """The end of the word with which a probe identifies itself: another version has other tokens."""
+ALL_HEADS = "+heads"
+"""What comes before it in the word of a probe that has as many heads as the model."""
 OWN = "config-"
 """The prefix of the name of a probe that was made from a user's own configuration."""
 
@@ -135,13 +137,15 @@ class Deployed:
         return " ".join(words[token] for token in prompt)
 
 
-def probe_for(model: Model) -> Probe:
+def probe_for(model: Model, *, all_heads: bool = False) -> Probe:
     """Make the probe for a model of the spec, or for a user's own configuration.
+
+    With ``all_heads`` it has as many heads as the model, and as many keys heads share.
 
     Raises UserError if no probe can be made for the model.
     """
-    word = name_of(model) + VERSION
-    return probe_of(word, model.configuration, model.config, model.meaning)
+    word = name_of(model) + ALL_HEADS * all_heads + VERSION
+    return probe_of(word, model.configuration, model.config, model.meaning, all_heads=all_heads)
 
 
 def has_probe(model: Model) -> bool:
@@ -244,8 +248,7 @@ def _found(
         with client.secrets.hidden():
             return _served(client, asked)
     if is_folder(name):
-        model = _model_served(name, name_in(Path(name)), asked)
-        probe = probe_for(model)
+        model, probe = _probe_served(name, name_in(Path(name)), asked)
         kind = Kind.WRITES
         if isinstance(probe.plan, Bucketed):
             kind = Kind.TWO_TEXTS
@@ -260,8 +263,7 @@ def _served(client: Client, asked: Sequence[Model]) -> Deployed:
     """Find the model whose probe an endpoint serves."""
     where = str(client.address)
     name, source, in_words, count = _who(connect(client))
-    model = _model_served(where, name, asked)
-    probe = probe_for(model)
+    model, probe = _probe_served(where, name, asked)
     if is_encoder(model):
         raise UserError(
             f"{where} serves the probe of an encoder, of whose text a completion says nothing",
@@ -283,24 +285,25 @@ def _function(name: str, asked: Sequence[Model]) -> Deployed:
         raise UserError(
             f"--impl={name} is no function", "it must give the logits after a list of tokens"
         )
-    probe = probe_for(asked[0])
+    probe = probe_for(asked[0], all_heads=bool(vars(function).get("all_heads")))
     source = Function(function, probe.plan.words, name)
     return Deployed(source, asked[0], probe, title=name, concurrent=source.concurrent)
 
 
-def _model_served(where: str, word: str, asked: Sequence[Model]) -> Model:
-    """Return the model whose probe identifies itself with a word.
+def _probe_served(where: str, word: str, asked: Sequence[Model]) -> tuple[Model, Probe]:
+    """Return the model whose probe identifies itself with a word, and the probe.
 
     Raises UserError for a probe that another version of posenc has written, besides the errors of
     ``_model_named``.
     """
-    model = _model_named(where, word.removesuffix(VERSION), asked)
+    name = word.removesuffix(VERSION)
+    model = _model_named(where, name.removesuffix(ALL_HEADS), asked)
     if not word.endswith(VERSION):
         raise UserError(
             f"{where} serves a probe of {model.title} that another version of posenc has written",
             "write it again, with the same options: posenc probe NAME --out FOLDER",
         )
-    return model
+    return model, probe_for(model, all_heads=name.endswith(ALL_HEADS))
 
 
 def _model_named(where: str, name: str, asked: Sequence[Model]) -> Model:

@@ -212,8 +212,12 @@ class Instrument:
         return self.ended + 1 + len(self.written_gains) + layer
 
     def heads_of(self, layer: int) -> tuple[int, int]:
-        """Return the two heads that measure in a layer: layers take turns over all heads."""
-        first = HEADS * layer % (self.heads - self.heads % HEADS)
+        """Return the two heads that measure in a layer: layers take turns over all heads.
+
+        Fewer layers than pairs of heads are spread over them.
+        """
+        pairs = self.heads // HEADS
+        first = HEADS * (layer * max(1, pairs // self.layers) % pairs)
         return first, first + 1
 
     # Tokens: special ones, fillers, the name, then the following.

@@ -69,6 +69,9 @@ SINKS = (4.0, 5.0)
 """Weights of sinks, in even and in odd heads: like some 50 keys, and some 150."""
 HEAD_OF_BIASES = 4
 """Least number of channels of a head in a probe of biases."""
+LARGEST_WITH_ALL_HEADS = 2**29
+"""Largest product of the numbers of layers, hidden channels and channels of all heads in a probe
+with as many heads as the model: about 2.5 times as many weights."""
 LARGEST_BIASED = 2**20 + 2**19
 """Largest product of the number of layers and the squared hidden size where a probe needs all heads
 of the model."""
@@ -344,11 +347,19 @@ class Probe:
         return part * read if self.latent is None else self.latent.value_of(part, read, self.eps)
 
 
-def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) -> Probe:
+def probe_of(
+    name: str,
+    config: Configuration,
+    raw: Fields,
+    meaning: Meaning,
+    *,
+    all_heads: bool = False,
+) -> Probe:
     """Make the probe for a model: it treats positions as the model does, and is small.
 
     ``name`` is the word with which the probe identifies itself, ``raw`` are the fields as released.
-    The probe of a multimodal model covers the text part only.
+    With ``all_heads`` it has the model's numbers of heads and is larger. The probe of a multimodal
+    model covers the text part only.
 
     Raises UserError for a family without a probe so far, and for layers that a probe cannot
     measure.
@@ -367,7 +378,10 @@ def probe_of(name: str, config: Configuration, raw: Fields, meaning: Meaning) ->
             f"{config.where}: no probe can be made of a model that reads texts in both directions",
             "a probe writes its own queries, one behind the other",
         )
-    plan = _planned(name, config, raw, meaning, family)
+    heads = _heads_of_model(config, family) if all_heads else None
+    plan = _planned(name, config, raw, meaning, family, heads)
+    if heads and plan.heads != heads[0]:
+        raise _no_heads(config, f"it asks {plan.asks}, which belong to no head")
     changed = {
         "model_type": config.type,
         "hidden_size": plan.hidden,
@@ -410,15 +424,20 @@ def text_of(raw: Fields) -> Fields:
 
 
 def _planned(
-    name: str, config: Configuration, raw: Fields, meaning: Meaning, family: Family
+    name: str,
+    config: Configuration,
+    raw: Fields,
+    meaning: Meaning,
+    family: Family,
+    heads: tuple[int, int] | None,
 ) -> Instrument:
-    """Return the plan of a probe.
+    """Return the plan of a probe, with given numbers of query heads and key heads if it rotates.
 
     Raises UserError for layers that a probe cannot measure.
     """
     for group in meaning.groups:
         if group.turns:
-            return _turned(name, config, raw, group, family)
+            return _turned(name, config, raw, group, family, heads)
         if group.scheme == "alibi":
             return _biased(name, config, group, family)
         if group.call == "learned":
@@ -438,8 +457,41 @@ def _grouped(config: Configuration, raw: Fields) -> bool:
     return bool((raw.get("num_key_value_heads") or released) < released)
 
 
+def _heads_of_model(config: Configuration, family: Family) -> tuple[int, int]:
+    """Return the numbers of query heads and key heads that a model has.
+
+    Raises UserError where a probe cannot have as many.
+    """
+    heads = config.whole("num_attention_heads")
+    kv_heads = 1 if family.one_key else int(config.get("num_key_value_heads") or heads)
+    why = ""
+    if family.latent:
+        why = "its keys are latent, and belong to no head"
+    elif heads < HEADS or heads % kv_heads:
+        why = f"{heads} heads share {kv_heads} keys"
+    elif family.normed is Normed.WHOLE and heads > kv_heads and heads // kv_heads % HEADS:
+        # Keys have one size only if as many heads have keys in each layer.
+        why = f"one norm covers all heads, and {heads // kv_heads} share a key"
+    if why:
+        raise _no_heads(config, why)
+    return heads, kv_heads
+
+
+def _no_heads(config: Configuration, why: str) -> UserError:
+    return config.wrong(
+        "num_attention_heads",
+        f"a probe cannot have all heads of this model: {why}",
+        "write it without --all-heads",
+    )
+
+
 def _turned(
-    name: str, config: Configuration, raw: Fields, group: Group, family: Family
+    name: str,
+    config: Configuration,
+    raw: Fields,
+    group: Group,
+    family: Family,
+    of_model: tuple[int, int] | None,
 ) -> Instrument:
     """Return the plan of a probe of layers that rotate queries and keys."""
     size = int(group.parameters["head_dim"])
@@ -451,19 +503,23 @@ def _turned(
             f"it is {layers}, and a head has {size} channels: the probe would be too large",
             f"the two together may make {LARGEST:,}",
         )
-    heads = HEADS
+    heads = HEADS if of_model is None else of_model[0]
     gains: tuple[int, ...] = GAINS_OF_ENCODERS if family.encoder else GAINS
     if family.names.norm_behind:
         gains = GAINS[-1:]
     written = 0 if family.tied or family.encoder else len(gains)
-    hidden, step = channels_needed(len(pairs), layers, family.centred, family.tied, written)
+    needed, step = channels_needed(len(pairs), layers, family.centred, family.tied, written)
+    hidden = needed
     if config.get("head_dim") is None and size == divided(config):
         # An engine computes head_dim from these two.
-        while heads * size < hidden or heads * size % step:
+        while of_model is None and (heads * size < needed or heads * size % step):
             heads += HEADS
         hidden = heads * size
     kv_heads = heads // 2 if _grouped(config, raw) else heads
-    if family.one_key:
+    if of_model is not None:
+        _demand_room(config, hidden, needed, step, layers * hidden * size * heads)
+        kv_heads = of_model[1]
+    elif family.one_key:
         kv_heads = 1
     return Instrument(
         name,
@@ -478,6 +534,15 @@ def _turned(
         family.tied,
         family.encoder,
     )
+
+
+def _demand_room(config: Configuration, hidden: int, needed: int, step: int, weights: int) -> None:
+    """Raise UserError for too few channels of the hidden state, or too many weights of heads."""
+    if hidden < needed or hidden % step:
+        state = f"{hidden:,} channels of the hidden state"
+        raise _no_heads(config, f"{state} are no multiple of {step} from {needed:,} on")
+    if weights > LARGEST_WITH_ALL_HEADS:
+        raise _no_heads(config, f"a matrix of all layers would have {weights:,} weights")
 
 
 def _biased(name: str, config: Configuration, group: Group, family: Family) -> Instrument:
