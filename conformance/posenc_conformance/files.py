@@ -5,6 +5,7 @@ command recognises its own files by their content; any other file stays, unless 
 --force.
 """
 
+import hashlib
 import os
 import secrets
 import stat
@@ -23,7 +24,26 @@ DRAFT = ".{}.{}.part"
 """Name of an incomplete file: the beginning of its final name, and a random number."""
 BEGINNING = 16
 """Most characters of the final name in the draft's name, so that this is never too long."""
+LARGEST_SEALED = 2**24
+"""Size in bytes beyond which a file is no page and no drawing of the kit."""
 FORCE = "give another name, move it away, or have it overwritten by --force"
+
+
+SEAL = "<!-- posenc {} -->\n"
+"""The last line of a page or a drawing: the digest of all before it."""
+
+
+def sealed(text: str) -> str:
+    """Return a page or a drawing with its seal, which tells it from one that somebody changed."""
+    return text + SEAL.format(hashlib.sha256(text.encode()).hexdigest())
+
+
+def is_sealed(path: Path, beginning: str) -> bool:
+    """Return whether a file begins so and is as ``sealed`` left it, or is empty."""
+    content = path.read_bytes() if path.stat().st_size <= LARGEST_SEALED else b"?"
+    text, mark, _ = content.rpartition(SEAL.partition("{")[0].encode())
+    is_ours = content.startswith(beginning.encode()) and bool(mark)
+    return not content.strip() or (is_ours and sealed(text.decode()).encode() == content)
 
 
 def no_file(path: Path) -> bool:

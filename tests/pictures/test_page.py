@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from posenc_conformance.commands.main import main
+from posenc_conformance.files import sealed
 from posenc_conformance.report.difference import read_report
 from posenc_conformance.report.page import BEGINNING, LARGEST_OF_PICTURES, page, verdict
 
@@ -101,10 +102,51 @@ def test_the_page_of_a_report_is_that_of_its_run(
     assert (run / "notes.html").read_text(encoding="utf-8") == "<p>mine"
 
 
+def test_a_page_that_somebody_changed_is_kept(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(run)
+    for edit in (lambda page: page.replace("</h1>", "</h1><p>mine"), lambda page: page + "mine"):
+        text = edit((run / "p.html").read_text(encoding="utf-8"))
+        (run / "noted.html").write_text(text, encoding="utf-8")
+        assert main(["report", "r.json", "--html", "noted.html"]) == 2
+        assert "was changed" in capsys.readouterr().err
+        assert (run / "noted.html").read_text(encoding="utf-8") == text
+    assert main(["report", "r.json", "--html", "noted.html", "--force"]) == 0
+    assert (run / "noted.html").read_bytes() == (run / "p.html").read_bytes()
+
+
+def test_a_report_whose_summary_was_changed_is_no_report(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(run)
+    report = json.loads((run / "r.json").read_text(encoding="utf-8"))
+    report["summary"] |= {"failed": 0, "blocked": 0}
+    (run / "changed.json").write_text(json.dumps(report), encoding="utf-8")
+    assert main(["report", "changed.json", "--html", "changed.html"]) == 2
+    assert "its summary has 0 failed checks, and" in capsys.readouterr().err
+    assert not (run / "changed.html").exists()
+
+
+def test_a_page_stays_small_whatever_is_in_a_report(run: Path) -> None:
+    report = read_report(run / "r.json")
+    failed = next(check for check in report["checks"] if check["verdict"] == "failed")
+    checks = [
+        {**failed, "call": f"call_{number}", "message": "bad " * 6000} for number in range(3000)
+    ]
+    rows = [{**report["rows"][0], "call": "long" * 9999} for _ in range(3000)]
+    many: Any = {**report, "checks": [*checks, *report["checks"]], "rows": rows}
+    many["implementation"] = {"name": "library" * 300_000, "versions": {"long" * 9999: "1"}}
+    many["not_asked"] = {f"{number}" * 400: "long" * 400 for number in range(3000)}
+    content = page(many)
+    assert len(content.encode()) < 1_000_000
+    assert "more, in the report" in content
+
+
 @pytest.mark.slow
 def test_a_page_is_not_left_by_a_run_that_does_not_start(pytester: pytest.Pytester) -> None:
     old, mine = pytester.path / "p.html", pytester.path / "mine.html"
-    old.write_text(BEGINNING, encoding="utf-8")
+    old.write_text(sealed(BEGINNING), encoding="utf-8")
     assert pytester.runpytest_subprocess("--impl=no_such", "--posenc-html=p.html").ret == 4
     assert not old.exists()
     mine.write_text("<p>mine", encoding="utf-8")

@@ -27,7 +27,7 @@ from posenc_conformance.pictures.picture import (
     to_plain,
 )
 from posenc_conformance.pictures.strip import ASCII, BLOCKS, strips
-from posenc_conformance.pictures.svg import PLAIN, SEEN, STYLE, WRONG, draw
+from posenc_conformance.pictures.svg import PLAIN, SEEN, STYLE, WRONG, describe, draw
 
 X = np.random.default_rng(58).standard_normal((3, 16, 32)).astype(np.float32)
 PLACES = np.arange(16)
@@ -187,12 +187,30 @@ def test_a_failure_has_a_strip_where_it_tells_more() -> None:
     with pytest.raises(AssertionError) as raised:
         check(rope(positions=np.where(PLACES == 9, 8, PLACES)), "rope", **ASKED)
     text = str(raised.value)
-    strip = next(words for words in text.splitlines() if words.startswith("by head"))
+    strip = next(words for words in text.splitlines() if words.startswith("by position"))
     marks = strip.split()[2]
-    assert [n for n, mark in enumerate(marks) if mark not in (BLOCKS[0], ASCII[0])] == [9, 25, 41]
+    assert [n for n, mark in enumerate(marks) if mark not in (BLOCKS[0], ASCII[0])] == [9]
+    assert "by head" not in text
     with pytest.raises(AssertionError) as everywhere:
         check(X + 1, "rope", **ASKED)
     assert "by head" not in str(everywhere.value)
+
+
+def test_a_strip_has_a_mark_for_each_head() -> None:
+    with pytest.raises(AssertionError) as raised:
+        check(one_head(), "rope", **ASKED)
+    strip = next(words for words in str(raised.value).splitlines() if words.startswith("by head"))
+    marks = strip.split()[2]
+    assert len(marks) == len(X)
+    assert [n for n, mark in enumerate(marks) if mark not in (BLOCKS[0], ASCII[0])] == [1]
+
+
+def test_a_text_says_where_lines_are_farthest_apart() -> None:
+    asked = line("asked", range(3), [3.0, 2.0, 1.0])
+    right = Lines("", "pair", "frequency", (asked, line("found", range(3), [3.0, 2.0, 1.0])))
+    wrong = Lines("", "pair", "frequency", (asked, line("found", range(3), [3.0, 2.0, 0.25])))
+    assert describe(right).endswith("they are the same.")
+    assert describe(wrong).endswith("farthest apart at pair 2: 0.25 where 1 is asked.")
 
 
 def test_a_strip_is_ascii_where_the_terminal_has_no_more(monkeypatch: Any) -> None:

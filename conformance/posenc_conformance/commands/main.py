@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.metadata import EntryPoint
+from io import TextIOWrapper
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -32,6 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     typed = split(sys.argv[1:] if arguments is None else arguments)
     options = _parser().parse_args(typed.own)
     options.of_run, options.of_engine = typed.of_run, typed.of_engine
+    if isinstance(sys.stdout, TextIOWrapper):  # a terminal may lack a letter of ours
+        sys.stdout.reconfigure(errors="replace")
     try:
         code = int(options.run(options))
         sys.stdout.flush()

@@ -9,7 +9,7 @@ import numpy as np
 
 from posenc_conformance.commands.identify.saved_arrays import read_tables
 from posenc_conformance.errors import UserError, in_line
-from posenc_conformance.files import Writer, shown
+from posenc_conformance.files import Writer, is_sealed, sealed, shown
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.judge.invocation import materialise
@@ -18,6 +18,7 @@ from posenc_conformance.pictures.svg import STACKED, describe, stack
 from posenc_conformance.testing.check import expected, show
 from posenc_conformance.testing.question import COMBINATION
 from posenc_conformance.testing.signatures import Misuse, Signature, find_signature
+from posenc_conformance.testing.words import translate
 
 ROWS, CHANNELS = 64, 64
 USUAL: Mapping[str, Any] = {
@@ -28,6 +29,10 @@ USUAL: Mapping[str, Any] = {
     **{"q_len": ROWS, "k_len": ROWS, "height": 8, "width": 8},
 }
 """Arguments that a plot chooses where a call needs them and nobody has given them."""
+FOREIGN = "is no plot of posenc, or was changed, and would be overwritten"
+LARGEST = 2**22
+"""Largest result, in values, that is drawn: larger ones would cost minutes and show no more."""
+EXAMPLE = "--param=positions=[0,1,2] --param=dim=64"
 CURVES = 4
 """Number of channels or heads that are drawn as curves."""
 
@@ -43,17 +48,22 @@ def plot(
     """
     signature = find_signature(name)
     try:
-        given, result = _chosen(signature, _given(parameters))
+        wanted = translate(signature, _given(parameters), -2)
+        table = None if saved is None else _saved(saved)
+        given, result = _chosen(signature, wanted, () if table is None else table.shape)
         pictures = [*_pictures(signature, result)]
-        if saved is not None:
-            pictures += show(_saved(saved), signature.call.name, **given).pictures
+        if table is not None:
+            pictures += show(table, signature.call.name, **given).pictures
     except Misuse as problem:
-        hint = "give an argument, parameter or convention as --param=NAME=VALUE"
-        raise UserError(problem.cause, hint) from None
-    except AssertionError as problem:  # the table has another shape
-        raise UserError(f"{shown(saved or '')}: {in_line(str(problem))}", "plot it alone") from None
+        usual = "give an argument, parameter or convention as --param=NAME=VALUE"
+        (hint, *_) = problem.hint.split("\nwrite ")
+        raise UserError(problem.cause, usual if hint.startswith("write ") else hint) from None
+    except AssertionError as problem:  # the table has another shape, or values that are not finite
+        (why, *_) = str(problem).splitlines()
+        hint = f"identify it, or give the arguments it was made with: {EXAMPLE}"
+        raise UserError(f"{shown(saved or '')}: {in_line(why)}", hint) from None
     path = Path(out or f"{signature.call.name}.svg")
-    Writer(_is_plot, "is no plot of posenc", force).write({path: stack(pictures)})
+    Writer(_is_plot, FOREIGN, force).write({path: sealed(stack(pictures))})
     yield from (f"{picture.title}: {describe(picture)}" for picture in pictures)
     yield f"wrote {shown(path)}"
 
@@ -69,10 +79,24 @@ def _given(parameters: Sequence[str]) -> dict[str, Any]:
     return given
 
 
-def _choices(signature: Signature, given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _usual(shape: Sequence[int]) -> Mapping[str, Any]:
+    """Return the usual arguments, for a table of this shape if it has rows and columns."""
+    if len(shape) < 2:
+        return USUAL
+    rows, columns = shape[-2:]
+    sizes = {"positions": np.arange(rows), "dim": columns, "q_len": rows, "k_len": columns}
+    heads = {"heads": shape[-3]} if len(shape) > 2 else {}
+    turned = {"x": np.tile([1.0, 0.0], (rows, -(-columns // 2)))[:, :columns]}
+    return {**USUAL, **sizes, **heads, **turned, "rotary_dim": columns}
+
+
+def _choices(
+    signature: Signature, given: Mapping[str, Any], shape: Sequence[int]
+) -> Iterator[dict[str, Any]]:
     """Yield arguments to try, those of goldens last: they fit, but may be of few rows."""
     call, combination = signature.call, given.get(COMBINATION)
-    usual = {name: USUAL[name] for name in (*call.arguments, *call.parameters) if name in USUAL}
+    fitting = _usual(shape)
+    usual = {name: fitting[name] for name in (*call.arguments, *call.parameters) if name in fitting}
     yield {**usual, **given}
     for golden in signature.scheme.goldens:
         if golden.call != call.name or combination not in (None, golden.combination):
@@ -84,13 +108,16 @@ def _choices(signature: Signature, given: Mapping[str, Any]) -> Iterator[dict[st
         yield {**named, **golden.options, **own, **given}
 
 
-def _chosen(signature: Signature, given: Mapping[str, Any]) -> tuple[dict[str, Any], Floats]:
-    """Return arguments that fit the call, and its result.
+def _chosen(
+    signature: Signature, given: Mapping[str, Any], shape: Sequence[int]
+) -> tuple[dict[str, Any], Floats]:
+    """Return arguments that fit the call, of the sizes of a table of this shape, and its result.
 
     Raises Misuse if none do: the problem with the arguments that were tried last.
     """
     problem: Misuse | None = None
-    for arguments in _choices(signature, given):
+    _demand_small(signature, given)
+    for arguments in _choices(signature, given, shape):
         try:
             result = expected(signature.call.name, **arguments)
             return arguments, np.asarray(result, np.float64)
@@ -100,13 +127,23 @@ def _chosen(signature: Signature, given: Mapping[str, Any]) -> tuple[dict[str, A
     raise problem
 
 
+def _demand_small(signature: Signature, given: Mapping[str, Any]) -> None:
+    """Raise Misuse for sizes of which a plot would take minutes."""
+    sizes = {**USUAL, **given}
+    for name in ("heads", "dim", "q_len", "k_len", "height", "width"):
+        size = sizes[name]
+        if name in given and isinstance(size, int) and size * ROWS * CHANNELS > LARGEST:
+            words = f"{name}={size} is too large to be drawn"
+            raise Misuse(f"{signature.call.name}: {words}", f"up to {LARGEST // ROWS // CHANNELS}")
+
+
 def _value(text: str) -> Any:
     """Return a number, a list of numbers as an array, or else the text."""
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text
-    return np.asarray(value) if isinstance(value, list) else value
+    return np.asarray(value) if isinstance(value, list | tuple) else value
 
 
 def _pictures(signature: Signature, result: Floats) -> Iterator[Picture]:
@@ -142,9 +179,11 @@ def _saved(name: str) -> Any:
         raise table
     if others:
         raise UserError(f"{shown(name)} has several arrays", "save the one to draw by itself")
-    return table.array
+    array = table.array
+    if array.dtype == np.float64 and np.array_equal(array.astype(np.float32), array):
+        return array.astype(np.float32)  # printed with all digits of a float32
+    return array
 
 
 def _is_plot(path: Path) -> bool:
-    with path.open("rb") as stream:
-        return stream.read(len(STACKED)) == STACKED.encode()
+    return is_sealed(path, STACKED)

@@ -56,7 +56,8 @@ def picture_errors(case: Case, output: Floats) -> Map | None:
     groups = (-1, *output.shape[-2:]) if output.ndim > 1 else (1, 1, -1)
     apart = int(np.prod(output.shape[:-2])) > 1
     axes = KINDS[case.call.kind].axes
-    group = (axes[0] if len(axes) > 2 else "head") if apart else ""
+    heads = "head" if output.ndim == 3 else "batch and head"
+    group = (axes[0] if len(axes) > 2 else heads) if apart else ""
     return map_errors(
         f"{case.call.name}: error in units of its bound",
         error_ratio(error, case.bound).reshape(groups),

@@ -19,15 +19,19 @@ def strips(picture: Picture | None) -> list[str]:
         return []
     marks = blocks()
     columns = ["".join(column) for column in zip(*picture.rows, strict=True)]
+    size = len(picture.rows) // picture.groups
+    rows = [picture.rows[start : start + size] for start in range(0, len(picture.rows), size)]
+    groups = ["".join(cells) for cells in rows]
+    down = ["".join(cells) for cells in zip(*rows, strict=True)]
     lines = []
     for name, cells, ends in (
-        (picture.group or picture.down, list(picture.rows), picture.ends_down),
+        (picture.group, groups if picture.group else [], ("0", str(picture.groups - 1))),
+        (picture.down, down, picture.ends_down),
         (picture.across, columns, picture.ends_across),
     ):
         strip = "".join(_mark(row, marks) for row in cells)
-        if len(strip) >= FEWEST and len(set(strip.replace(" ", ""))) > 1:
-            first, last = ends if name != picture.group else ("0", str(picture.groups - 1))
-            lines.append(f"{f'by {name}':<10} {strip}  {first} to {last}")
+        if (len(strip) >= FEWEST or name == picture.group) and len({*strip} - {" "}) > 1:
+            lines.append(f"{f'by {name}':<10} {strip}  {ends[0]} to {ends[1]}")
     return lines
 
 

@@ -25,6 +25,8 @@ TALLEST, LOWEST, UP = 360, 24, 220
 """Largest and smallest height of a map, and the height of a plot of lines."""
 SHADES = 5
 Point = tuple[float, float]
+EXPECTED = ("asked", "expected")
+"""Names of lines to which another one is compared."""
 WRONG = {
     "light": ("#f0a878", "#d9743f", "#b04a1c", "#7a2a08", "#3d1000"),
     "dark": ("#8a4a28", "#b8693c", "#e08f5c", "#f7bd94", "#fff0e4"),
@@ -102,8 +104,10 @@ def describe(picture: Picture) -> str:
     """Say in words what a picture shows, for those who do not see it."""
     if isinstance(picture, Lines):
         names = ", ".join(f"{each.name} ({len(each.points)} points)" for each in picture.series)
-        return f"{picture.up} over {picture.across}: {names}."
-    size = f"{picture.down} by {picture.across}, {len(picture.rows)} × {len(picture.rows[0])} cells"
+        return f"{picture.up} over {picture.across}: {names}{_farthest(picture)}."
+    down = f"{picture.group}, {picture.down}" if picture.group else picture.down
+    axes = " by ".join(filter(None, (down, picture.across)))
+    size = f"{axes}, {len(picture.rows)} × {len(picture.rows[0])} cells"
     note = f" {picture.note}." if picture.note else ""
     if picture.measure != BOUND:
         return f"{size}: values from {picture.low:.4g} to {picture.high:.4g}.{note}"
@@ -113,7 +117,27 @@ def describe(picture: Picture) -> str:
         return f"{size}: no cell is wrong.{note}"
     rows = sum(map(any, wrong))
     columns = sum(map(any, zip(*wrong, strict=True)))
-    return f"{size}: {total} wrong, in {rows} rows and {columns} columns.{note}"
+    where = f"{_count(rows, 'row')} and {_count(columns, 'column')}"
+    return f"{size}: {total} wrong, in {where}.{note}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _farthest(picture: Lines) -> str:
+    """Say where the second line is farthest from the first; empty where nothing is expected."""
+    if len(picture.series) != 2 or picture.series[0].name not in EXPECTED:
+        return ""
+    expected, got = (dict(each.points) for each in picture.series)
+    gaps = {place: abs(got[place] - expected[place]) for place in expected.keys() & got.keys()}
+    if not gaps:
+        return ""
+    place = max(sorted(gaps), key=gaps.__getitem__)
+    if not gaps[place]:
+        return "; they are the same"
+    values = f"{got[place]:.4g} where {expected[place]:.4g} is {picture.series[0].name}"
+    return f"; farthest apart at {picture.across} {place:.4g}: {values}"
 
 
 def shade_of(level: int, lowest: int, highest: int) -> int:

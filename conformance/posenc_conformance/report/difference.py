@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -82,6 +83,24 @@ def require_complete(report: object, where: str) -> None:
         field = in_line(".".join(map(str, error.path[1:]))) or "the whole"
         words = in_line(error.message.partition(" ")[2].partition("\n")[0])
         raise UserError(f"{where} is no whole report: {field} {words}", HINT) from None
+    _require_counts(cast(Report, report), where)
+
+
+def _require_counts(report: Report, where: str) -> None:
+    """Raise UserError if the summary counts other checks than the report has."""
+    found = Counter(check["verdict"] for check in report["checks"])
+    summary = report["summary"]
+    counted = {
+        "passed": summary["passed"],
+        "failed": summary["failed"],
+        "known": summary["known"],
+        "blocked": summary["blocked"],
+        "silent": summary["silent"],
+    }
+    for name, count in counted.items():
+        if count != found[name]:
+            words = f"its summary has {count} {name} checks, and {found[name]} are in it"
+            raise UserError(f"{where} was changed: {words}", HINT)
 
 
 @lru_cache(maxsize=1)

@@ -4,12 +4,12 @@ Its pictures come from the report. The script only filters, and the page works w
 """
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Literal
 
-from posenc_conformance.files import Writer
+from posenc_conformance.files import Writer, is_sealed, sealed
 from posenc_conformance.pictures.picture import Lines, Picture, from_plain, line, to_number
 from posenc_conformance.pictures.svg import STYLE, draw
 from posenc_conformance.report.layout import CheckEntry, Report, RowEntry
@@ -18,10 +18,12 @@ BEGINNING = "<!doctype html><!-- posenc page, format 1 -->"
 """How a page begins, by which the kit knows its own."""
 LARGEST_OF_PICTURES = 600_000
 """Characters that all pictures of a page may take; later claims go without."""
-LONGEST = 3000
-"""Most characters of a failure that a page shows."""
+LONGEST, LONGEST_LINE = 3000, 300
+"""Most characters of a failure, and of a name or a line, that a page shows."""
 FEW = 40
 """Most failures of a claim, and most lines of a list, that a page shows."""
+LARGEST_OF_TEXTS, LARGEST_OF_ROWS = 150_000, 150_000
+"""Characters that all failed claims may take besides pictures, and all passed ones."""
 BAD: tuple[Literal["failed", "known", "blocked"], ...] = ("failed", "known", "blocked")
 RULES = """
 :root{color-scheme:light dark}body{font:16px/1.5 sans-serif;margin:0 auto;max-width:60rem;
@@ -50,15 +52,13 @@ Claims = Mapping[tuple[str, str, str], Sequence[CheckEntry]]
 
 
 def is_page(path: Path) -> bool:
-    """Return whether a file is a page of the kit, or empty."""
-    with path.open("rb") as stream:
-        start = stream.read(len(BEGINNING))
-    return not start.strip() or start == BEGINNING.encode()
+    """Return whether a file is a page of the kit that nobody changed, or empty."""
+    return is_sealed(path, BEGINNING)
 
 
 WRITER = Writer(
     is_page,
-    "is no page of posenc, and would be overwritten",
+    "is no page of posenc, or was changed, and would be overwritten",
     hint="give another name, or move the file away",
     streams=True,
     option="--posenc-html=",
@@ -68,7 +68,7 @@ WRITER = Writer(
 def page(report: Report) -> str:
     """Return a report as one page: verdict, failed claims, passed ones, what was not asked."""
     implementation = report["implementation"]
-    name = escape(implementation["name"])
+    name = escape(implementation["name"][:LONGEST_LINE])
     pictures = _Pictures()
     parts = [
         f'{BEGINNING}<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
@@ -82,7 +82,8 @@ def page(report: Report) -> str:
         *_left_out(report),
         *_versions(report),
     ]
-    return "\n".join(parts) + f"</main><script>{SCRIPT}</script></body></html>\n"
+    whole = "\n".join(parts) + f"</main><script>{SCRIPT}</script></body></html>\n"
+    return sealed(whole)
 
 
 def verdict(report: Report) -> str:
@@ -119,7 +120,7 @@ class _Pictures:
             svg = draw(picture, style=False)
             if len(svg) > self._room:
                 yield "<p>Left out, as the page has too many pictures: "
-                yield f"{escape(picture.title)}.</p>"
+                yield f"{_line(picture.title)}.</p>"
                 continue
             self._room -= len(svg)
             yield f"<figure>{svg}</figure>"
@@ -140,11 +141,34 @@ def _failed(report: Report, pictures: _Pictures) -> Iterator[str]:
     if not claims:
         return
     yield "<section><h2>Not passed</h2>"
-    for (_, call, combination), checks in claims.items():
-        yield f"<section data-part><h3>{escape(call)}, {escape(combination)}</h3>"
-        yield from _claim(checks, report["implementation"]["name"], pictures)
-        yield "</section>"
+    name = report["implementation"]["name"][:LONGEST_LINE]
+    yield from _fitting(
+        (
+            f"<section data-part><h3>{_line(f'{call}, {combination}')}</h3>",
+            *_claim(checks, name, pictures),
+            "</section>",
+        )
+        for (_, call, combination), checks in claims.items()
+    )
     yield "</section>"
+
+
+def _line(text: str) -> str:
+    """Return a line of a page, cut if it is too long."""
+    return escape(text[:LONGEST_LINE])
+
+
+def _fitting(claims: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the parts of claims that fit, besides pictures, and the number of those that do not."""
+    room, left = LARGEST_OF_TEXTS, 0
+    for parts in claims:
+        room -= sum(len(part) for part in parts if not part.startswith("<figure>"))
+        if room < 0:
+            left += 1
+        else:
+            yield from parts
+    if left:
+        yield f"<p>and {left} more, in the report</p>"
 
 
 def _claim(checks: Sequence[CheckEntry], name: str, pictures: _Pictures) -> Iterator[str]:
@@ -153,17 +177,17 @@ def _claim(checks: Sequence[CheckEntry], name: str, pictures: _Pictures) -> Iter
         check["explanations"][0][1] if check["explanations"] else check.get("recovered", "")
         for check in checks
     )
-    yield from (f"<p>{escape(cause)}</p>" for cause in causes if cause)
+    yield from (f"<p>{escape(cause[:LONGEST])}</p>" for cause in [*causes][:FEW] if cause)
     order = (*BAD, "silent")
     first = min(checks, key=lambda check: (order.index(check["verdict"]), -_cells_of(check)))
     yield from pictures.drawn([from_plain(each) for each in first.get("pictures", [])])
     yield f'<pre tabindex="0">{escape(first["message"][:LONGEST])}</pre>'
     if first["verdict"] in ("failed", "known"):
         command = f"posenc repro {shlex.quote(first['id'])} --impl={shlex.quote(name)}"
-        yield f"<p>Reproduce it: <code>{escape(command)}</code></p>"
+        yield f"<p>Reproduce it: <code>{_line(command)}</code></p>"
     if len(checks) > 1:
         yield f"<details><summary>{len(checks)} checks</summary><ul>"
-        yield from (f"<li>{escape(c['verdict'])}: {escape(c['id'])}</li>" for c in checks[:FEW])
+        yield from (f"<li>{escape(c['verdict'])}: {_line(c['id'])}</li>" for c in checks[:FEW])
         more = f"<p>and {len(checks) - FEW} more</p>" if len(checks) > FEW else ""
         yield f"</ul>{more}</details>"
 
@@ -181,10 +205,15 @@ def _passed(report: Report, pictures: _Pictures) -> Iterator[str]:
     yield '<section><h2>Passed</h2><div class="wide" tabindex="0"><table><tr>'
     heads = ("call", "combination", "dtype", "passed", "worst error / bound", "horizon")
     yield "".join(f'<th scope="col">{head}</th>' for head in heads) + "</tr>"
+    room = LARGEST_OF_ROWS
     for row in rows:
-        cells = "".join(f"<td>{escape(cell)}</td>" for cell in _cells(row))
-        yield f"<tr data-part>{cells}</tr>"
+        cells = "".join(f"<td>{_line(cell)}</td>" for cell in _cells(row))
+        room -= len(cells)
+        if room >= 0:
+            yield f"<tr data-part>{cells}</tr>"
     yield "</table></div>"
+    if room < 0:
+        yield "<p>and more, in the report</p>"
     for check in report["checks"]:
         if check["curve"] and check["verdict"] == "passed" and check["dtype"] == "float32":
             name = f"{check['call']} {check['combination']} {check['dtype']}"
@@ -222,7 +251,7 @@ def _left_out(report: Report) -> Iterator[str]:
     count = report["summary"]["not_claimed"]
     yield f"<section><h2>Not asked</h2><p>{count} checks are of no claim.</p><ul>"
     shown = lines[: 5 * FEW]
-    yield from (f"<li data-part>{escape(words[:LONGEST])}</li>" for words in shown)
+    yield from (f"<li data-part>{_line(words)}</li>" for words in shown)
     yield "</ul>"
     if len(lines) > len(shown):
         yield f"<p>and {len(lines) - len(shown)} more, in the report</p>"
@@ -232,4 +261,4 @@ def _left_out(report: Report) -> Iterator[str]:
 def _versions(report: Report) -> Iterator[str]:
     versions = {"posenc": report["kit"], **report["implementation"]["versions"]}
     listed = ", ".join(f"{name} {number}" for name, number in versions.items())
-    yield f"<section><h2>Versions</h2><p>{escape(listed)}</p></section>"
+    yield f"<section><h2>Versions</h2><p>{escape(listed[:LONGEST])}</p></section>"
