@@ -106,8 +106,8 @@ def test_a_page_that_somebody_changed_is_kept(
     run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(run)
-    for edit in (lambda page: page.replace("</h1>", "</h1><p>mine"), lambda page: page + "mine"):
-        text = edit((run / "p.html").read_text(encoding="utf-8"))
+    own = (run / "p.html").read_text(encoding="utf-8")
+    for text in (own.replace("</h1>", "</h1><p>mine"), own + "mine"):
         (run / "noted.html").write_text(text, encoding="utf-8")
         assert main(["report", "r.json", "--html", "noted.html"]) == 2
         assert "was changed" in capsys.readouterr().err

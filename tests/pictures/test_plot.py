@@ -54,9 +54,7 @@ def test_a_saved_table_is_drawn_beside_it(here: Path) -> None:
     assert any("in 1 row and" in line for line in told["stale"])
 
 
-def test_a_saved_table_of_any_size_is_drawn(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_saved_table_of_any_size_is_drawn(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = expected("sinusoidal", positions=np.arange(50), dim=96, base=10000.0, dtype="float32")
     np.save(here / "long.npy", table)
     np.savetxt(here / "printed.csv", table, delimiter=",")

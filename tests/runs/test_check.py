@@ -14,6 +14,7 @@ from posenc_conformance import check, expected
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.diagnose.sample import sample
 from posenc_conformance.implementations.reference import reference_for
+from posenc_conformance.judge.arrays import DTYPES
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.trial import First, Trial
 from posenc_conformance.testing.question import Question
@@ -180,8 +181,8 @@ def test_every_call_of_the_specification_can_be_checked(subject: Subject) -> Non
     ("change", "said"),
     [
         (lambda arguments: arguments.pop("positions"), "positions is missing"),
-        (lambda arguments: arguments.update(theta=1.0), "takes no theta"),
-        (lambda arguments: arguments.update(offset=3), "takes no offset"),
+        (lambda arguments: arguments.update(theta=1.0), "base and theta are both base"),
+        (lambda arguments: arguments.update(offset=3), "offset and positions both say"),
         (lambda arguments: arguments.update(layout="neo"), "interleaved"),
         (lambda arguments: arguments.update(positions=PLACES[:5]), "shape='bshd'"),
         (lambda arguments: arguments.update(positions=np.tile(PLACES, (3, 1))), "a batch of 3"),
@@ -273,7 +274,7 @@ def test_a_mistake_whose_model_exceeds_the_memory_has_no_name() -> None:
         check(right, "chunked_mask", q_len=7, k_len=7, chunk_size=2**31)
 
 
-@pytest.mark.parametrize("size", [3e38, -3.4e38, 1e38, 1e-45])
+@pytest.mark.parametrize("size", [3e38, -3.4e38, 1e38, 1e-40])
 def test_check_causes_no_warnings(size: float) -> None:
     """Many projects set ``filterwarnings = error``."""
     x = np.full((4, 8), size, np.float32)
@@ -471,3 +472,103 @@ def test_a_mistake_keeps_its_name_where_exchanged_axes_look_the_same() -> None:
     first, *_, last = str(raised.value).splitlines()
     assert "sign-flipped" in first
     assert "exchange the axes 0 and 1" in last
+
+
+MORE: dict[str, Any] = {"x": X, "positions": PLACES, "layout": "half", "base": 500_000.0}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"positions": np.ones(len(PLACES), bool)}, "positions are booleans"),
+        (
+            {"combination": "interleaved"},
+            "has layout='interleaved', and 'half' is given",
+        ),
+        ({"base": -1.0}, "base is -1"),
+        ({"positions": np.zeros((2, 2, len(PLACES)), int)}, "positions"),
+        ({"x": 0 * X}, "all inputs are 0"),
+        ({"rope_theta": 1.0}, "both base"),
+    ],
+)
+def test_arguments_that_tell_nothing_or_two_things_are_refused(
+    arguments: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(Misuse) as raised:
+        check(arguments.get("x", X), "rope", **MORE | arguments)
+    assert said in str(raised.value)
+    assert "ValueError: operands" not in str(raised.value)
+
+
+@pytest.mark.parametrize("offset", [True, 2**63, 2**62 + 2**62])
+def test_an_offset_is_a_position(offset: int) -> None:
+    with pytest.raises(Misuse, match="offset is no position"):
+        check(X, "rope", x=X, layout="half", offset=offset)
+
+
+def test_words_of_other_code_mean_the_same() -> None:
+    right = expected("rope", dtype=str(X.dtype), **MORE)
+    for layout in ("NeoX", "gpt_neox", "GPT-NeoX", "rotate_half"):
+        check(right, "rope", **MORE | {"layout": layout})
+    rest: dict[str, Any] = {"x": X, "base": 500_000.0, "position_ids": PLACES}
+    for switch, value in (("is_neox_style", True), ("interleaved", False), ("traditional", False)):
+        check(right, "rope", **rest | {switch: value})
+        with pytest.raises(AssertionError):
+            check(right, "rope", **rest | {switch: not value})
+
+
+def test_a_result_with_more_axes_than_its_input_is_wrong() -> None:
+    right = expected("rope", dtype=str(X.dtype), **MORE)
+    for more in (np.stack([right] * 3), (right, right)):
+        with pytest.raises(AssertionError, match="like x"):
+            check(more, "rope", **MORE)
+
+
+def test_code_that_wrote_into_its_input_is_told() -> None:
+    """The right result is computed from the input, which is no longer what the code was given."""
+    right = expected("rope", dtype=str(X.dtype), **MORE)
+    with pytest.raises(AssertionError, match=r"^the result lies in the memory of x: ") as raised:
+        check(right, "rope", **MORE | {"x": right})
+    assert "a copy from before the call" in str(raised.value)
+    check(right, "rope", **MORE)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("size", [1e-38, 1e-40])
+def test_numbers_below_the_normal_ones_are_rounded_rightly(dtype: str, size: float) -> None:
+    x = (X.astype(float) * size).astype(DTYPES[dtype])
+    if x.any():
+        arguments = MORE | {"x": x}
+        check(expected("rope", dtype=dtype, **arguments), "rope", **arguments)
+
+
+def test_axes_that_are_missing_or_moved_are_told_first() -> None:
+    one = MORE | {"x": X[0, 0]}
+    right = expected("rope", dtype=str(X.dtype), **one)
+    sizes: dict[str, Any] = {"heads": 8, "q_len": 10, "k_len": 20}
+    bias = expected("alibi_bias", **sizes, dtype="float32")
+    for result, call, arguments, said in (
+        (right[:, None], "rope", one, "drop axis 1"),
+        (right, "rope", MORE | {"x": X[:1, 0]}, "add an axis of length 1"),
+        (bias.transpose(1, 2, 0), "alibi_bias", sizes, "(2, 0, 1)"),
+    ):
+        with pytest.raises(
+            AssertionError, match=r"^the result is right but for its axes"
+        ) as raised:
+            check(result, call, **arguments)
+        assert said in str(raised.value)
+
+
+def test_a_mask_of_numbers_is_told_how_to_be_one_of_booleans() -> None:
+    window: dict[str, Any] = {"q_len": 8, "k_len": 8, "window": 3, "reach": "window-keys"}
+    mask = expected("sliding_window", **window)
+    for numbers in (np.where(mask, 0.0, -np.inf), mask.astype(int)):
+        with pytest.raises(AssertionError, match="mask == 0 for an additive mask"):
+            check(numbers, "sliding_window", **window)
+
+
+def test_float32_inside_float64_is_told() -> None:
+    arguments = MORE | {"x": X.astype(float)}
+    right = expected("rope", dtype="float32", **arguments).astype(float)
+    with pytest.raises(AssertionError, match="every value is rounded to float32"):
+        check(right, "rope", **arguments)

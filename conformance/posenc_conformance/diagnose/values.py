@@ -9,7 +9,7 @@ from posenc_conformance.diagnose.diagnosis import differs, residual_of
 from posenc_conformance.judge.arrays import DTYPES, PRECISE, Floats, round_to
 from posenc_conformance.judge.case import Case
 
-SHORT = ("bfloat16", "float16")
+SHORT = ("bfloat16", "float16", "float32")
 FEWEST = 8
 """Fewest values from which a common factor is reported."""
 
@@ -68,7 +68,7 @@ MEANS: Mapping[str, Callable[[Case], int]] = {
 
 def _is_rounded(case: Case, output: Floats, dtype: str) -> bool:
     """Return whether a result has values of a shorter dtype, not all 0, and is right in it."""
-    if case.dtype not in PRECISE or not output.any():
+    if case.dtype not in PRECISE or case.dtype == dtype or not output.any():
         return False
     if not np.array_equal(round_to(output, dtype), output):
         return False

@@ -34,9 +34,8 @@ UNIT_ROUNDOFF = {
 integer dtype; integers and booleans are not rounded."""
 PRECISE = ("float64", "float32")
 """Dtypes precise enough for a few values to reveal how they were computed."""
-UNDERFLOW = {"float16": 2.0**-25}
-"""Largest error of rounding numbers too small for a relative error: half of 2^-24, the smallest
-number of float16. The other floating dtypes reach down to 1e-38, below any value that is judged."""
+UNDERFLOW = {"float16": 2.0**-25, "float32": 2.0**-150, "bfloat16": 2.0**-134}
+"""Largest error of rounding numbers too small for a relative error: half the smallest number."""
 
 
 def to_torch(array: Any) -> Any:

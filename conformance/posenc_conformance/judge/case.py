@@ -27,6 +27,9 @@ from posenc_conformance.scheme_file.scheme import (
     Published,
 )
 
+RELATIVE = 2.0**40
+"""Multiple of the underflow beyond which it adds nothing to a relative error."""
+
 
 @dataclass(frozen=True)
 class ErrorTerms:
@@ -137,8 +140,9 @@ class Case(Invocation):
         u = UNIT_ROUNDOFF["float64" if self.dtype == "float64" else "float32"]
         lost = accuracy.angle * u * terms.angle if angles else 0.0
         allowed = terms.scale * (accuracy.rounding * v + lost) + self.grain
-        if self.dtype in UNDERFLOW:
-            allowed = allowed + (terms.scale > 0) * accuracy.rounding * UNDERFLOW[self.dtype]
+        underflow = UNDERFLOW.get(self.dtype, 0.0)
+        if underflow and terms.scale.min(initial=1.0) * v < RELATIVE * underflow:
+            allowed = allowed + (terms.scale > 0) * accuracy.rounding * underflow
         if self.dtype == "float64":
             allowed = allowed + (terms.scale > 0) * self._rounding_of_truth
         return allowed if allowed.shape == self.shape else np.broadcast_to(allowed, self.shape)

@@ -1,13 +1,14 @@
 """Judge one result in an existing test, or compute the expected result."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from posenc_conformance.errors import UserError
-from posenc_conformance.judge.arrays import DTYPES, Array
+from posenc_conformance.judge.arrays import DTYPES, Array, to_numpy
 from posenc_conformance.judge.calling import call_line
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import compare
@@ -20,6 +21,12 @@ from posenc_conformance.testing.axes import describe_order
 from posenc_conformance.testing.explanation import Judged
 from posenc_conformance.testing.question import Question, shown
 from posenc_conformance.testing.signatures import Misuse
+
+MASKS = (
+    "write       mask == 0 for an additive mask, mask.astype(bool) for ones and zeros: True is "
+    "where a query sees a key"
+)
+"""Line about a mask of numbers."""
 
 
 @dataclass(frozen=True)
@@ -98,9 +105,26 @@ def check(
             order = describe_order(
                 question, output, lambda order: Question.of(call, order, arguments), _passes
             )
-            if not order:
+            shared = _shared(question, result, arguments)
+            if not (order or shared):
                 raise
-            raise AssertionError(_with_order(order, str(wrong))) from None
+            text = _with_order(order, str(wrong)) if order else str(wrong)
+            raise AssertionError("\n".join(filter(None, (shared, text)))) from None
+
+
+def _shared(question: Question, result: Any, arguments: Mapping[str, Any]) -> str:
+    """Say which argument lies in the memory of the result; empty if none does.
+
+    Code that writes in place has changed the argument from which the right result is computed.
+    """
+    for name in question.dtypes:
+        with suppress(Exception):  # memory of which NumPy cannot tell
+            if np.shares_memory(to_numpy(result), to_numpy(arguments[name])):
+                return (
+                    f"the result lies in the memory of {name}: if the code writes into it, pass "
+                    f"{name}=… as a copy from before the call"
+                )
+    return ""
 
 
 def _with_order(order: str, text: str) -> str:
@@ -192,6 +216,10 @@ def _compared(question: Question, output: Array, *, broadcast: bool) -> Agreemen
             f"{question.dtype_of(output)}, rounding may cost as much as the values themselves",
             "check smaller positions, or a longer dtype",
         )
+    if question.is_all_zero:
+        raise question.signature.misuse(
+            "all inputs are 0, and so is the result, whatever the code does", "check other inputs"
+        )
     if not judged:  # the batch is empty
         return Agreement(0.0, np.nan, np.nan, (), 0, 0)
     number = showing.worst(judged)
@@ -261,7 +289,8 @@ def _parts(
         yield case, broadcast_result(output, case.shape)
         return
     more = output.ndim - len(case.shape)
-    if more > 0 and output.shape[more:] == case.shape:  # a batch that shares one case
+    is_like = question.signature.call.returns.startswith("like ")  # with all axes of the argument
+    if more > 0 and not is_like and output.shape[more:] == case.shape:  # a batch of one case
         yield from ((case, result) for result in output.reshape(-1, *case.shape))
     else:
         yield case, output
@@ -276,6 +305,8 @@ def _judge(case: Case, output: Array) -> Judged:
     try:
         require_form(case.call.name, case, output, masked=False)
     except Misbehaviour as problem:
-        raise AssertionError(f"{problem}\n{call_line(case)}") from None
+        hint = MASKS if case.dtype == "boolean" and output.dtype.kind in "iuf" else ""
+        lines = filter(None, (str(problem), hint, call_line(case)))
+        raise AssertionError("\n".join(lines)) from None
     exact = output.astype(np.float64, copy=False)
     return Judged(case, exact, compare(case, exact))

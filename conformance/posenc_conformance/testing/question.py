@@ -140,14 +140,24 @@ class Question:
         except UserError:
             raise
         except Exception as error:
-            hint = "rows are the next-to-last axis unless shape= says otherwise, as in shape='bshd'"
-            reordered = self.order or not signature.has_rows
-            raise signature.misuse(describe_exception(error), "" if reordered else hint) from None
+            raise self._unfit(arguments, describe_exception(error)) from None
         if not KINDS[call.kind].hides and not np.isfinite(truth).all():
             raise signature.misuse("no finite result can be computed for these arguments")
         if disagreement := _disagreement(signature.forms, arguments):
             raise signature.misuse(disagreement)
         return case
+
+    def _unfit(self, arguments: Arguments, words: str) -> Misuse:
+        """Make the error for arguments that the reference refuses, with its words."""
+        signature = self.signature
+        shapes = {name: np.shape(arguments[name]) for name in signature.forms if name in arguments}
+        if "broadcast together" in words:  # NumPy's words are about arrays inside the reference
+            listed = ", ".join(f"{name} has {shape}" for name, shape in shapes.items())
+            words = f"the shapes do not fit each other: {listed}"
+        elif "shape" not in words:
+            return signature.misuse(words)
+        hint = "rows are the next-to-last axis unless shape= says otherwise, as in shape='bshd'"
+        return signature.misuse(words, "" if self.order or not signature.has_rows else hint)
 
     def ordered(self, result: Array) -> Array:
         """Return a result with its axes in the specification's order."""
@@ -175,6 +185,14 @@ class Question:
                 f"the result is in {dtype}", f"it can be judged in {', '.join(DTYPES)}"
             )
         return self.dtypes.get(self._leader, dtype) if call.dtype == "inputs" else dtype
+
+    @property
+    def is_all_zero(self) -> bool:
+        """Whether the result has the dtype of inputs of which every value is 0."""
+        if self.signature.call.dtype != "inputs" or not self._leader:
+            return False
+        values = self.arguments[self._leader]
+        return bool(values.size) and not np.any(values)
 
     def require_held(self, dtype: str) -> None:
         """Raise Misuse for a float array with values that ``dtype`` cannot represent.
@@ -239,7 +257,14 @@ def _combination(signature: Signature, given: Mapping[str, Any], said: Point) ->
             raise signature.misuse(
                 f"{COMBINATION}={shown(name)} is not known", f"it has {', '.join(points)}"
             )
-        return points[name].conventions
+        own = points[name].conventions
+        for axis, value in said.items():
+            if own.get(axis, value) != value:
+                raise signature.misuse(
+                    f"{COMBINATION}={name!r} has {axis}={own[axis]!r}, and {value!r} is given",
+                    "give one of them",
+                )
+        return own
     required = {
         axis: said.get(axis, value)
         for axis, value in signature.defaults.items()
@@ -301,6 +326,8 @@ def _arguments(
             arguments[name] = _number(signature, call.parameters[name], given[name])
             continue
         value = _array(signature, name, given[name])
+        if value.dtype.kind == "b" and name.endswith("positions"):
+            raise signature.misuse(f"{name} are booleans, and must be whole numbers")
         is_whole = value.dtype.kind in WHOLE
         if not is_whole and hasattr(given[name], "dtype") and value.ndim:
             dtypes[name] = dtype_name(value)
@@ -424,7 +451,7 @@ def _order(signature: Signature, shape: object) -> tuple[int, ...]:
         return ()
     if not signature.has_rows:
         raise signature.misuse("it takes no shape=: none of its arrays has rows of channels")
-    letters = list(shape) if isinstance(shape, str) else []
+    letters = list(shape.lower()) if isinstance(shape, str) else []
     if len(set(letters)) < len(letters) or not {ROW, CHANNEL} <= set(letters):
         raise signature.misuse(
             f"shape={shown(shape)} names no order of axes",

@@ -16,8 +16,12 @@ NAMES = {
     "n_heads": "heads",
     "sliding_window": "window",  # configurations of transformers
     "window_size": "window",  # flash-attn
+    "d_model": "dim",  # PyTorch's tutorials
+    "position_ids": "positions",  # transformers
 }
 """An argument of other code, and the same argument here."""
+LARGEST = 2**63 - 1
+"""The largest position that is an int64."""
 STARTS = ("offset", "start_pos", "past_key_values_length")
 """Arguments that are the position of the first row, as in MLX, Llama's code and transformers."""
 VALUES = {
@@ -28,7 +32,14 @@ VALUES = {
     "gpt-j": "interleaved",
     "rotate_every_two": "interleaved",  # GPT-J in transformers
 }
-"""A layout of other code, and the same layout here."""
+"""A layout of other code, in small letters and with hyphens, and the same layout here."""
+SWITCHES = {
+    "is_neox_style": ("half", "interleaved"),  # vLLM
+    "is_neox": ("half", "interleaved"),
+    "interleaved": ("interleaved", "half"),  # flash-attn
+    "traditional": ("interleaved", "half"),  # MLX
+}
+"""A switch of other code, and the layouts for on and off."""
 
 
 def translate(signature: Signature, given: Mapping[str, Any], row_axis: int) -> dict[str, Any]:
@@ -38,17 +49,34 @@ def translate(signature: Signature, given: Mapping[str, Any], row_axis: int) -> 
     """
     call = signature.call
     known = {*call.arguments, *signature.parameters, *signature.defaults, *call.options}
+    words: dict[str, str] = {}
     renamed: dict[str, Any] = {}
     for word, value in given.items():
-        name = NAMES.get(word, word)
-        fits = word not in known and name in known and name not in given
-        renamed[name if fits else word] = value
+        name, meant = (word, value) if word in known else _meant(word, value)
+        if name not in known:
+            name, meant = word, value
+        if name in words:
+            raise signature.misuse(
+                f"{words[name]} and {word} are both {name}", f"give one of them, {name}=…"
+            )
+        words[name], renamed[name] = word, meant
     for axis in signature.defaults:
         said = renamed.get(axis)
-        meant = VALUES.get(said) if isinstance(said, str) else None
+        meant = VALUES.get(_folded(said)) if isinstance(said, str) else None
         if meant in signature.scheme.conventions[axis].values:
             renamed[axis] = meant
     return _with_positions(signature, renamed, known, row_axis)
+
+
+def _folded(word: str) -> str:
+    return word.lower() if "_every_" in word or "_half" in word else word.lower().replace("_", "-")
+
+
+def _meant(word: str, value: Any) -> tuple[str, Any]:
+    """Return the argument and the value here for those of other code."""
+    if word in SWITCHES and isinstance(value, bool | np.bool_):
+        return "layout", SWITCHES[word][not value]
+    return NAMES.get(word, word), value
 
 
 def _with_positions(
@@ -56,6 +84,9 @@ def _with_positions(
 ) -> dict[str, Any]:
     """Return the arguments with consecutive positions in place of the first one."""
     starts = [word for word in STARTS if word in given and word not in known]
+    if starts and (len(starts) > 1 or "positions" in given) and "positions" in known:
+        both = " and ".join(dict.fromkeys([*starts, *["positions"] * ("positions" in given)]))
+        raise signature.misuse(f"{both} both say where rows stand", "give positions=… alone")
     rows = next((n for n, form in signature.forms.items() if form.has_rows and n in given), None)
     if len(starts) != 1 or rows is None or "positions" not in known - given.keys():
         return given
@@ -63,6 +94,9 @@ def _with_positions(
     with suppress(TypeError):  # several first positions, one for each sequence
         if len(shape) >= -row_axis:
             first = index(given[starts[0]])
+            last = first + shape[row_axis]
+            if isinstance(given[starts[0]], bool | np.bool_) or last > LARGEST:
+                raise signature.misuse(f"{starts[0]} is no position: {first}")
             rest = {name: value for name, value in given.items() if name != starts[0]}
-            return rest | {"positions": np.arange(first, first + shape[row_axis])}
+            return rest | {"positions": np.arange(first, last)}
     return given
