@@ -572,3 +572,50 @@ def test_float32_inside_float64_is_told() -> None:
     right = expected("rope", dtype="float32", **arguments).astype(float)
     with pytest.raises(AssertionError, match="every value is rounded to float32"):
         check(right, "rope", **arguments)
+
+
+def _placed(by: int) -> Any:
+    return expected("rope", dtype=str(X.dtype), **MORE | {"positions": PLACES + by})
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda right: right.__setitem__((slice(None), 1), X[:, 1]), "nothing is rotated"),
+        (lambda right: right.__setitem__(1, _placed(3)[1]), "every row stands 3 later"),
+    ],
+)
+def test_what_is_true_of_some_heads_is_said_of_these_alone(change: Any, said: str) -> None:
+    right = expected("rope", dtype=str(X.dtype), **MORE)
+    change(right)
+    with pytest.raises(AssertionError) as raised:
+        check(right, "rope", **MORE)
+    first = str(raised.value).splitlines()[0]
+    assert "at leading indices (" in first
+    assert said in first
+    assert first.endswith("; all others are right")
+
+
+@pytest.mark.parametrize("heads", [[0, 1, 0, 1], [0, 0, 2, 2], [1, 2, 3, 0]])
+def test_heads_with_the_results_of_others_are_told(heads: list[int]) -> None:
+    """A sample has two heads, of which it cannot be said what stands for all."""
+    x = np.random.default_rng(3).standard_normal((4, 40, 32))
+    right = expected("rope", **MORE | {"x": x, "positions": np.arange(40)})
+    with pytest.raises(AssertionError) as raised:
+        check(right[heads], "rope", **MORE | {"x": x, "positions": np.arange(40)})
+    first = str(raised.value).splitlines()[0]
+    assert "head" in first or "leading indices" in first
+    assert "stands for all" not in first
+
+
+@pytest.mark.parametrize("count", [1, 4, 8])
+def test_rows_of_zeros_are_counted_in_the_whole_result(count: int) -> None:
+    x, places = np.random.default_rng(3).standard_normal((4, 64, 32)), np.arange(64)
+    right = expected("rope", **MORE | {"x": x, "positions": places})
+    right[:, -count:] = 0
+    with pytest.raises(AssertionError) as raised:
+        check(right, "rope", **MORE | {"x": x, "positions": places})
+    first, second, *_ = str(raised.value).splitlines()
+    where = first.partition("written: ")[2].partition(";")[0]
+    assert where
+    assert where in second

@@ -47,13 +47,14 @@ PLAIN = "base^(-2t/d)"
 Answers = Sequence[tuple[Case, Floats]]
 
 
-def recover(answers: Answers, right: Answers = ()) -> str:
+def recover(answers: Answers, right: Answers = (), readers: "Readers | None" = None) -> str:
     """Say in words what all wrong answers have in common; empty if nothing can be read.
 
     If other answers are right, and have enough pairs to tell, the words say for how many calls they
-    hold.
+    hold. ``readers`` are CAUSES and PLACES if left out.
     """
-    return next(filter(None, (read(answers, right) for read in READERS)), "")
+    used = (*CAUSES, *PLACES) if readers is None else readers
+    return next(filter(None, (read(answers, right) for read in used)), "")
 
 
 def _recover_formula(
@@ -273,7 +274,8 @@ def _shares(read: Sequence[PairFrequencies]) -> str:
     )
 
 
-READERS: tuple[Callable[[Answers, Answers], str], ...] = (
+Readers = Sequence[Callable[[Answers, Answers], str]]
+CAUSES: Readers = (
     # Positions of rows: a right formula looks odd at other positions.
     describe_rows,
     # Conventions of the scheme: each of them has frequencies of its own, too.
@@ -291,9 +293,11 @@ READERS: tuple[Callable[[Answers, Answers], str], ...] = (
     # Inverted frequencies are too high to read, so that no formula fits them.
     lambda wrong, right: describe_inverted(wrong),
     describe_distances,
-    # The following describe values and places, and name no cause.
+)
+"""Readers in their order of use: the most informative comes first."""
+PLACES: Readers = (
     lambda wrong, right: describe_values(wrong),
     lambda wrong, right: describe_places(wrong),
     lambda wrong, right: describe_missing(wrong),
 )
-"""Readers in their order of use: the most informative comes first."""
+"""Readers that describe values and places, and name no cause; they need whole results."""

@@ -6,6 +6,8 @@ tried on a few rows of a large result. A single mistake is named only if it expl
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from posenc_conformance.diagnose.diagnosis import (
     LARGEST_PAIRED,
     NONE,
@@ -15,16 +17,19 @@ from posenc_conformance.diagnose.diagnosis import (
     first_fit,
     to_diagnosis,
 )
-from posenc_conformance.diagnose.recover import recover
+from posenc_conformance.diagnose.recover import CAUSES, PLACES, recover
 from posenc_conformance.diagnose.rows import describe_rows
 from posenc_conformance.diagnose.sample import Answer, can_be_taken_apart, neighbours, sample
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import right_rows
 
 ROWS = 32
 """Rows of a large result on which models of mistakes are tried."""
 ROWS_OF_PAIRS = 4
 """Rows of one head on which pairs of mistakes are tried, since there are many pairs."""
+INDICES = 4
+"""Leading indices that are looked at, and listed, where no known mistake explains a result."""
 ROWS_OF_ALL = 512
 """Rows that a pair of mistakes must explain besides those few; a single mistake must explain the
 whole result."""
@@ -44,10 +49,33 @@ def name_mistake(case: Case, output: Floats, index: tuple[int, ...]) -> Diagnosi
         fits = [fit for fit in fits if _explains(fit, (case, output), many)]
     if fits:
         return to_diagnosis(fits)
-    description = ""
-    if can_be_taken_apart(case):
-        description = describe_rows([neighbours(case, output, index)])
-    return to_diagnosis([], NONE, description or recover([(few, part)]))
+    return to_diagnosis([], NONE, _describe(case, output, index))
+
+
+def _describe(case: Case, output: Floats, index: tuple[int, ...]) -> str:
+    """Describe in words what no known mistake explains; empty if nothing can be read.
+
+    Of a result that can be taken apart, the words are about leading indices that are wrong.
+    """
+    whole = [(case, output)]
+    if not can_be_taken_apart(case):
+        return recover(whole)
+    wrong, count = _wrong_indices(case, output)
+    indices = [index[:-2], *(each for each in wrong if each != index[:-2])][:INDICES]
+    read = {describe_rows([neighbours(case, output, (*each, *index[-2:]))]) for each in indices}
+    words = read.pop() if len(read) == 1 else ""
+    words = words or recover([sample(case, output, index, ROWS, heads=1)], readers=CAUSES)
+    if words and len(wrong) < count:
+        listed = ", ".join(str(each) for each in wrong[:INDICES]) + ", …" * (len(wrong) > INDICES)
+        noun = "index" if len(wrong) == 1 else "indices"
+        return f"at leading {noun} {listed} {words}; all others are right"
+    return words or recover(whole, readers=PLACES)
+
+
+def _wrong_indices(case: Case, output: Floats) -> tuple[list[tuple[int, ...]], int]:
+    """Return the leading indices at which any row is wrong, and the number of all."""
+    right = right_rows(output, case.truth, case.bound).all(axis=-1)
+    return [tuple(map(int, each)) for each in np.argwhere(~right)], right.size
 
 
 def _of_call(fits: Sequence[Fit]) -> list[Fit]:
