@@ -619,3 +619,39 @@ def test_rows_of_zeros_are_counted_in_the_whole_result(count: int) -> None:
     where = first.partition("written: ")[2].partition(";")[0]
     assert where
     assert where in second
+
+
+def rope_of(x: Any, places: Any) -> Any:
+    """Rotate halves at positions that need not be whole."""
+    half = x.shape[-1] // 2
+    angle = np.outer(places, 1e4 ** (-np.arange(half) / half))
+    first, second = x[..., :half], x[..., half:]
+    cos, sin = np.cos(angle), np.sin(angle)
+    return np.concatenate([first * cos - second * sin, second * cos + first * sin], -1)
+
+
+@pytest.mark.parametrize("step", [1, 17, 500])
+@pytest.mark.parametrize("share", [0.125, 0.5, 2.0])
+def test_a_multiple_of_frequencies_is_read_at_any_spacing(share: float, step: int) -> None:
+    """Whole turns between two rows are invisible, and pairs seem to turn at other frequencies."""
+    x, places = np.random.default_rng(0).standard_normal((2, 48, 64)), step * np.arange(48)
+    slower = rope_of(x, share * places)
+    with pytest.raises(AssertionError) as raised:
+        check(slower, "rope", x=x, positions=places, base=1e4, layout="half")
+    first = str(raised.value).splitlines()[0]
+    formula = {0.125: "", 0.5: "pair t turns at 1/2·base^(-2t/d)", 2.0: "pair t turns at 2·base"}
+    assert (formula[share] or f"every pair turns at {share:g} of what it should") in first
+
+
+@pytest.mark.parametrize("step", [17, 500])
+def test_a_frequency_that_cannot_be_read_is_not_told_as_read(step: int) -> None:
+    places = step * np.arange(48)
+    one = np.stack([np.sin(places), np.cos(places)], -1)
+    constant = np.tile(one, 32)
+    with pytest.raises(AssertionError) as raised:
+        check(constant, "sinusoidal", positions=places, dim=64, combination="paper", base=1e4)
+    assert "or a multiple of 0." in str(raised.value).splitlines()[0]
+    wild = np.cos(np.outer(places, 1e-4 ** np.linspace(0, 3, 32)) ** 1.0)
+    with pytest.raises(AssertionError) as raised:
+        check(np.repeat(wild, 2, -1), "sinusoidal", positions=places, dim=64, base=1e4)
+    assert "turn at -" not in str(raised.value)

@@ -168,9 +168,13 @@ def _other_base(turns: PairFrequencies, base: float) -> Floats:
 def _constant(read: Sequence[PairFrequencies], asked: str) -> str:
     """Say that all pairs turn at one frequency; empty if they do not."""
     value = float(np.median(read[0].frequencies))
-    if all(turns.near(np.full(len(turns.numbers), value)) for turns in read):
-        return f"every pair turns at {value:.6g}" + f"; asked for {asked}" * bool(asked)
-    return ""
+    if not all(turns.near(np.full(len(turns.numbers), value)) for turns in read):
+        return ""
+    turn = min(float(np.min(turns.turn)) for turns in read)
+    hidden = (
+        "" if all(turns.readable.all() for turns in read) else f" or a multiple of {turn:.6g} more"
+    )
+    return f"every pair turns at {value:.6g}{hidden}" + f"; asked for {asked}" * bool(asked)
 
 
 def _bases(read: Sequence[PairFrequencies]) -> str:
@@ -247,7 +251,7 @@ def _parts(read: Sequence[PairFrequencies], of: str) -> list[float]:
     parts = []
     for turns in read:
         right: Floats = getattr(turns, of)
-        seen = turns.above_noise(right) & (right != 0)
+        seen = turns.above_noise(right) & (right != 0) & turns.readable
         part = float(np.median(turns.frequencies[seen] / right[seen])) if seen.any() else np.nan
         if not turns.near(right * part) or turns.aliased(np.array([part])):
             return []
@@ -261,16 +265,18 @@ def _shares(read: Sequence[PairFrequencies]) -> str:
     Empty if none does, or if whole turns may be missed.
     """
     most = max(read, key=lambda turns: len(turns.numbers))
-    seen = most.above_noise(most.asked) & (most.asked != 0)
+    seen = most.above_noise(most.asked) & (most.asked != 0) & most.certain
     share = most.frequencies[seen] / most.asked[seen]
     other = np.abs(share - 1) > (2 * NEAR if most.paired else EXACT)
     if not other.any() or most.aliased(share):
         return ""
+    hidden = len(most.certain) - np.count_nonzero(most.certain)
+    more_of = f"; {hidden} more may turn too fast to be read at these positions" if hidden else ""
     low, high = (f"{part:.4g}" for part in (share[other].min(), share[other].max()))
     more = f" to {high}" * (low != high)
     return (
         f"with d = {most.dim}, {other.sum()} of {len(share)} pairs, from pair "
-        f"{int(most.numbers[seen][other][0])} on, turn at {low}{more} of what they should"
+        f"{int(most.numbers[seen][other][0])} on, turn at {low}{more} of what they should{more_of}"
     )
 
 

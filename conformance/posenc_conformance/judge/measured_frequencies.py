@@ -155,6 +155,23 @@ class PairFrequencies:
         """
         return self.paired is not None and bool(np.any(np.abs(shares) > FASTEST))
 
+    @property
+    def readable(self) -> npt.NDArray[np.bool_]:
+        """Which pairs turn less than half a turn between two rows, if they turn as requested.
+
+        Whole turns of the others are invisible, and so is which way they turn.
+        """
+        return np.asarray(2 * np.abs(self.asked) < np.abs(self.turn))
+
+    @property
+    def certain(self) -> npt.NDArray[np.bool_]:
+        """Which pairs turn less than half a turn between two rows, even FASTEST times too fast.
+
+        At whole positions next to each other, whole turns make no difference at all.
+        """
+        next_to = np.abs(self.turn) > 2 * np.pi * (1 - NEAR)
+        return np.asarray(next_to | (2 * FASTEST * np.abs(self.asked) < np.abs(self.turn)))
+
     def above_noise(self, omega: Floats) -> npt.NDArray[np.bool_]:
         """Return which frequencies are large enough to compare with others."""
         return np.asarray(np.abs(omega) > self.noise / NEAR)
