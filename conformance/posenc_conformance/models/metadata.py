@@ -148,6 +148,22 @@ SCALING: Mapping[str, str] = {
     "rope.scaling.yarn_beta_slow": "beta_slow",
 }
 """Fields of the block of scaling, by GGUF key."""
+OF_CONFIG: Mapping[str, str] = {
+    **{field: key for key, field in NAMES.items()},
+    "full_attention_interval": "full_attention_interval",
+    "full_attn_idxs": "attention.head_count_kv",
+    "layer_types": "attention.sliding_window_pattern",
+    "mrope_section": "rope.dimension_sections",
+    "partial_rotary_factor": "rope.dimension_count",
+    "qk_rope_head_dim": "rope.dimension_count",
+    "rope_local_base_freq": "rope.freq_base_swa",
+    "rotary_emb_base": "rope.freq_base",
+    "rotary_pct": "rope.dimension_count",
+    "sliding_window": "attention.sliding_window",
+    "attention_factor": "rope.scaling.attn_factor",
+}
+"""GGUF keys, by the field of config.json that is made of them."""
+BLOCKS = ("rope_scaling", "rope_parameters")
 TOLD_APART = (
     "attention.sliding_window",
     "attention.sliding_window_pattern",
@@ -164,6 +180,8 @@ LOGARITHM = "rope.scaling.yarn_log_multiplier"
 """The key of mscale and mscale_all_dim, which are equal in all released models."""
 WARMTH = "attention.temperature_scale"
 """The key of the factor by which queries grow with the position."""
+SCORES = "attention.scale"
+"""The key of what Granite multiplies scores by, in place of 1/√d."""
 ABOVE_ZERO = ("rope.freq_base", "rope.scaling.factor")
 NOT_NEGATIVE = (LOGARITHM, WARMTH)
 """Keys whose numbers are used in arithmetic before the values of fields are checked."""
@@ -209,6 +227,25 @@ CLOSE = 1e-6
 """Largest difference between float32 numbers that count as equal."""
 
 
+def keys_of(metadata: Fields) -> Mapping[str, str]:
+    """Return the keys of a file, by the fields of config.json that stand for them in messages."""
+    prefix = str(metadata.get("general.architecture"))
+    fields = {**OF_CONFIG, **{field: key for key, field in SCALING.items()}}
+    keys = {field: f"{prefix}.{key}" for field, key in fields.items()}
+    tensors = {"long_factor": LONG, "short_factor": SHORT}
+    within = {
+        f"{block}.{field}": key for block in BLOCKS for field, key in (keys | tensors).items()
+    }
+    # By itself, this is a word of any sentence.
+    del keys["factor"]
+    return {
+        **keys,
+        **within,
+        **dict.fromkeys(BLOCKS, f"{prefix}.rope.scaling"),
+        "model_type": "general.architecture",
+    }
+
+
 Read = tuple[FieldDict, str, tuple[Default, ...]]
 """Fields of config.json, the layout of queries and keys, and what the file does not say."""
 
@@ -240,8 +277,17 @@ def to_config(
         if key.startswith(prefix) and value is not None
     }
     here = ARCHITECTURES[known]
+    if not here.two_sizes:  # where ones say which pairs turn
+        tables = _dividing(tables)
     own, taken = completed(architecture, here.type if here.turns else "", own, marks)
     return *_Reader(here, own, tables, where, prefix).fields(), taken
+
+
+def _dividing(tables: Mapping[str, Sequence[float]]) -> Mapping[str, Sequence[float]]:
+    """Return tables without one of ones for all texts, which changes nothing."""
+    return {
+        name: table for name, table in tables.items() if name != FREQUENCIES or {*table} != {1.0}
+    }
 
 
 @dataclass(frozen=True)
@@ -264,6 +310,8 @@ class _Reader:
             self._demand_number(key)
         config: FieldDict = {"model_type": self.architecture.type}
         config |= {field: self.own[key] for key, field in NAMES.items() if key in self.own}
+        if self.architecture.type.startswith("granite") and SCORES in self.own:
+            config["attention_multiplier"] = self.own[SCORES]
         if "block_count" in self.own:
             config["num_hidden_layers"] = self._count()
         if "rope_theta" in config:

@@ -260,6 +260,17 @@ def _of_fused() -> Iterator[Wrong]:
     yield Wrong("phi3-by-groups", "phi3", rows(weight, _fused_as_groups), other, others=True)
 
 
+def _with(value: float) -> Callable[[Array], Array]:
+    """Return a change that puts a number into a table, behind its middle."""
+
+    def changed(array: Array) -> Array:
+        array = array.copy()
+        array[len(array) // 2 + 1] = value
+        return array
+
+    return changed
+
+
 def _of_meaning() -> Iterator[Wrong]:
     yield Wrong("base-dropped", "mistral", key("rope_theta", 10000.0), ("base",), to_mistral)
     yield Wrong("base-of-gguf", "qwen3", key("rope.freq_base", 10000.0), ("base",))
@@ -280,7 +291,9 @@ def _of_meaning() -> Iterator[Wrong]:
         *(key(f"rope.scaling.{k}", None) for k in ("type", "factor", "original_context_length"))
     )
     yield Wrong("yarn-dropped", "qwen2", yarn, ("scaling",))
-    yield Wrong("yarn-as-linear", "qwen2", key("rope.scaling.type", "linear"), ("refused",))
+    yield Wrong("yarn-as-linear", "qwen2", key("rope.scaling.type", "linear"), ("scaling",))
+    only = both(*(key(f"rope.scaling.{k}", None) for k in ("type", "factor")))
+    yield Wrong("yarn-dropped-but-its-context", "qwen2", only, ("scaling",))
     longer = key("rope.scaling.original_context_length", 131072)
     yield Wrong("yarn-of-the-whole-context", "qwen2", longer, ("scaling",))
     wide = key("attention.sliding_window", 1024)
@@ -293,6 +306,24 @@ def _of_meaning() -> Iterator[Wrong]:
     yield Wrong("window-of-phi3-lost", "phi3", none, ("window",))
     lists = table("rope_factors_long.weight", lambda array: array[::-1].copy())
     yield Wrong("long-list-reversed", "phi3", lists, ("lists",))
+    for span in ("long", "short"):
+        name = f"rope_factors_{span}.weight"
+        yield Wrong(f"{span}-list-lost", "phi3", lost(name), ("list-missing",))
+        counts = ("divisors-of-another-count",)
+        half = table(name, lambda array: array[::2].copy())
+        yield Wrong(f"{span}-list-cut", "phi3", half, counts)
+    yield Wrong("both-lists-lost", "phi3", lost("rope_factors"), ("scaling",))
+    for name, family in (("rope_freqs", "llama"), ("rope_factors_long", "phi3")):
+        for value, id in (
+            (np.nan, "finite"),
+            (np.inf, "finite"),
+            (-1, "positive"),
+            (0, "positive"),
+        ):
+            one = table(f"{name}.weight", _with(value))
+            yield Wrong(f"{name}-with-{value}", family, one, (f"divisors-not-{id}",))
+    half = table("rope_freqs.weight", lambda array: array[::2].copy())
+    yield Wrong("rope-freqs-cut", "llama", half, ("divisors-of-another-count",))
     factor = key("rope.scaling.attn_factor", None)
     yield Wrong("attention-factor-dropped", "phi3", factor, ("attention-factor",))
     yield Wrong("context-cut", "qwen3", key("context_length", 4096), ("context",))

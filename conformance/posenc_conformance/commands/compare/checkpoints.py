@@ -1,29 +1,29 @@
 """A checkpoint: what its configuration means, and its tensors, whatever files have them."""
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from posenc_conformance.commands.compare import gguf_tensors, safetensors_files, torch_files
+from posenc_conformance.commands.compare import (
+    gguf_meaning,
+    gguf_tensors,
+    safetensors_files,
+    torch_files,
+)
 from posenc_conformance.commands.compare.stored import HINT, Tensors
 from posenc_conformance.door import named
-from posenc_conformance.errors import UserError, in_line
+from posenc_conformance.errors import UserError
 from posenc_conformance.files import shown
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.models.configuration import (
     FILES,
     Configuration,
     as_released,
-    configuration,
     read_configuration,
 )
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.file import NOT_UNDERSTOOD
-from posenc_conformance.models.gguf import contents_of
 from posenc_conformance.models.meaning import Meaning
-from posenc_conformance.models.metadata import FREQUENCIES, to_config
 
 GGUF, TRANSFORMERS, MLX, MISTRAL, META = "GGUF", "transformers", "MLX", "Mistral", "Meta"
 FORMATS = {
@@ -47,6 +47,8 @@ class Checkpoint:
     tensors: Tensors
     divisors: Floats | None = None
     """A table that divides frequencies and belongs to no known scaling; None in other files."""
+    flaws: tuple[gguf_meaning.Flaw, ...] = ()
+    """What is wrong with such tables."""
 
     @property
     def words(self) -> str:
@@ -120,18 +122,8 @@ def _raw(path: Path) -> dict[str, object]:
 
 
 def _from_gguf(path: Path) -> Checkpoint:
-    tensors = gguf_tensors.tensors_of(path)
-    divisors = None
     with named(path, NOT_UNDERSTOOD, "is not understood"):
-        try:
-            config = read_configuration(path)
-        except UserError:
-            # A table that belongs to no known scaling is compared number by number.
-            if FREQUENCIES not in tensors:
-                raise
-            said = contents_of(path)
-            fields, layout, taken = to_config(said.metadata, {}, str(path), said.marks)
-            config = configuration(fields, in_line(path))
-            config = replace(config, stored=layout, taken=taken, format=GGUF)
-            divisors = np.ravel(tensors[FREQUENCIES].load(1))
-        return Checkpoint(path, GGUF, config, meaning(config), tensors, divisors)
+        tensors, loaded = gguf_tensors.tensors_of(path), gguf_meaning.load(path)
+    return Checkpoint(
+        path, GGUF, loaded.config, loaded.meaning, tensors, loaded.divisors, loaded.flaws
+    )
