@@ -20,8 +20,8 @@ from posenc_lab.compared.conversions import (
     to_meta,
     to_mistral,
 )
-from posenc_lab.compared.families import SHAPES, original
-from posenc_lab.compared.files import write_json, write_safetensors, write_split
+from posenc_lab.compared.families import SHAPES, Original, original
+from posenc_lab.compared.files import STORED, write_json, write_safetensors, write_split
 from posenc_lab.compared.judging import judged, names_of, write_converted, write_original
 from posenc_lab.compared.wrong import WRONG, Wrong
 
@@ -194,15 +194,87 @@ def test_layers_that_turn_nothing_may_have_any_common_order(tmp_path: Path) -> N
     assert compared(before, write_original(tmp_path / "keys", made)).differs
 
 
-def test_what_was_not_looked_at_is_said(llama: Path, tmp_path: Path) -> None:
+PACKED = {
+    "GPTQ": (".qweight", "I32", ".scales"),
+    "llm-compressor": (".weight_packed", "I32", ".weight_scale"),
+    "bitsandbytes": (".weight", "U8", ".weight.absmax"),
+    "in I8": (".weight", "I8", ".scale"),
+}
+"""Who packs weights in a way that is not read: the end of their names, their type, and what is
+beside them."""
+
+
+def packed(family: str, name: str) -> Original:
+    """Return a checkpoint whose matrices are packed; what is in them does not matter."""
+    end, kind, beside = PACKED[name]
+    made = original(family)
+    arrays = dict(made.arrays)
+    for weight, array in made.arrays.items():
+        if array.ndim > 1:
+            module = weight.removesuffix(".weight")
+            del arrays[weight]
+            arrays[module + end] = np.zeros((32, 32), STORED[kind])
+            arrays[module + beside] = np.ones(32, np.float32)
+    return replace(made, arrays=arrays)
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_packed_weights_are_not_certified(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = write_original(tmp_path / "original", original("qwen2"))
+    after = write_original(tmp_path / "packed", packed("qwen2", name), None)
+    assert main(["compare", str(before), str(after)]) == 2
+    out = " ".join(capsys.readouterr().out.split())
+    assert (
+        f"packed: k, q, v of layers 0-3 are packed {name if 'in' in name[:2] else 'as ' + name}"
+        in out
+    )
+    assert "no verdict" in out
+    assert "k bias, q bias" not in out.partition("not looked at")[2]
+    made = packed("qwen2", name)
+    made.config["rope_theta"] = 10000.0
+    assert main(["compare", str(before), str(write_original(tmp_path / "base", made, None))]) == 1
+    made = packed("qwen2", name)
+    made.arrays = {key: array for key, array in made.arrays.items() if not key.endswith("bias")}
+    assert main(["compare", str(before), str(write_original(tmp_path / "bias", made, None))]) == 1
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        (["pytorch_model.bin"], "pytorch_model.bin is not read: load it with transformers"),
+        (["pytorch_model-00001-of-00002.bin", "x.h5"], "00001-of-00002.bin … is not read"),
+        ([], "no weights are there"),
+    ],
+)
+def test_weights_in_other_forms_are_not_missing(
+    files: list[str], words: str, llama: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    after = tmp_path / "other"
+    after.mkdir()
+    for file in files:
+        (after / file).write_bytes(b"x")
+    write_json(after / "config.json", original("llama").config)
+    for sides in ((llama, after), (after, llama)):
+        assert main(["compare", *map(str, sides)]) == 2
+        out = " ".join(capsys.readouterr().out.split())
+        assert words in out
+        assert "missing" not in out
+    write_json(after / "config.json", {**original("llama").config, "rope_theta": 10000.0})
+    assert main(["compare", str(llama), str(after)]) == 1
+
+
+def test_unknown_names_of_tensors_are_not_missing(llama: Path, tmp_path: Path) -> None:
     made = original("llama")
     made.arrays = {
-        name.replace(".weight", ".qweight"): array for name, array in made.arrays.items()
+        name.replace("q_proj", "lq").replace("k_proj", "lk"): array
+        for name, array in made.arrays.items()
+        if "v_proj" not in name
     }
-    found = compared(llama, write_original(tmp_path / "packed", made))
-    text = said(found)
-    assert "GPTQ" in text
-    assert "layers 0-3: no queries and keys" in text
+    found = compared(llama, write_original(tmp_path / "other", made))
+    assert found.exit_code == 2
+    assert "no tensor of it is known as queries or keys" in said(found)
 
 
 def test_the_command_has_three_exit_codes(

@@ -272,7 +272,7 @@ def _compare(options: argparse.Namespace) -> int:
     found = compare_command.compare(options.original, options.converted)
     lines = [compare_command.document(found)] if options.json else compare_command.lines(found)
     print("\n".join(lines))
-    return 1 if found.differs else 0
+    return found.exit_code
 
 
 def _probe(options: argparse.Namespace) -> int:

@@ -232,10 +232,8 @@ def keys_of(metadata: Fields) -> Mapping[str, str]:
     prefix = str(metadata.get("general.architecture"))
     fields = {**OF_CONFIG, **{field: key for key, field in SCALING.items()}}
     keys = {field: f"{prefix}.{key}" for field, key in fields.items()}
-    tensors = {"long_factor": LONG, "short_factor": SHORT}
-    within = {
-        f"{block}.{field}": key for block in BLOCKS for field, key in (keys | tensors).items()
-    }
+    inner = {**keys, "long_factor": LONG, "short_factor": SHORT}
+    within = {f"{block}.{field}": key for block in BLOCKS for field, key in inner.items()}
     # By itself, this is a word of any sentence.
     del keys["factor"]
     return {

@@ -7,7 +7,14 @@ from posenc_conformance.commands.compare.compare_command import Comparison, comp
 from posenc_conformance.errors import UserError
 from posenc_lab.compared.conversions import GGUF, META, Converted, to_gguf
 from posenc_lab.compared.families import Original, original
-from posenc_lab.compared.files import STORED, write_gguf, write_json, write_safetensors, write_torch
+from posenc_lab.compared.files import (
+    STORED,
+    Arrays,
+    write_gguf,
+    write_json,
+    write_safetensors,
+    write_torch,
+)
 from posenc_lab.compared.wrong import WRONG, Wrong
 
 REFUSED = "refused"
@@ -24,13 +31,17 @@ class Verdict:
     is_named: bool
 
 
-def write_original(folder: Path, made: Original, kind: str = "BF16") -> Path:
-    """Write a folder of transformers."""
+def write_original(folder: Path, made: Original, kind: str | None = "BF16") -> Path:
+    """Write a folder of transformers; arrays as they are if ``kind`` is None."""
     folder.mkdir(parents=True)
     write_json(folder / "config.json", made.config)
-    arrays = {name: array.astype(STORED[kind]) for name, array in made.arrays.items()}
-    write_safetensors(folder / "model.safetensors", arrays)
+    stored = made.arrays if kind is None else as_stored(made.arrays, kind)
+    write_safetensors(folder / "model.safetensors", stored)
     return folder
+
+
+def as_stored(arrays: Arrays, kind: str) -> Arrays:
+    return {name: array.astype(STORED[kind]) for name, array in arrays.items()}
 
 
 def write_converted(path: Path, made: Converted, kind: str = "F16") -> Path:
@@ -43,8 +54,7 @@ def write_converted(path: Path, made: Converted, kind: str = "F16") -> Path:
     if made.form == META:
         write_torch(path / "consolidated.00.pth", made.arrays)
         return path
-    arrays = {name: array.astype(STORED[kind]) for name, array in made.arrays.items()}
-    write_safetensors(path / "consolidated.safetensors", arrays)
+    write_safetensors(path / "consolidated.safetensors", as_stored(made.arrays, kind))
     return path
 
 

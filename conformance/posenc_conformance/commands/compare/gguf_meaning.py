@@ -56,8 +56,11 @@ def load(path: Path) -> Loaded:
 
 
 def _attempts(said: Said) -> Iterator[tuple[Said, Floats | None]]:
-    """Yield what a file may say: all of it, without what its loader does not read, and without a
-    table that belongs to no known scaling, which is compared number by number."""
+    """Yield what a file may say, first all of it.
+
+    Then without what its loader does not read; and without a table that belongs to no known
+    scaling, which is compared number by number.
+    """
     bare = replace(said, metadata=_without_idle(said.metadata))
     yield said, None
     yield bare, None

@@ -2,29 +2,38 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from posenc_conformance.commands.compare.checkpoints import GGUF, Checkpoint
-from posenc_conformance.commands.compare.stored import PACKED, Stored
+from posenc_conformance.commands.compare.stored import Stored
 from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.models.layer_frequencies import rotated
 from posenc_conformance.models.meaning import Group
 
-LAYER = re.compile(r"(?:^|\.)(?:layers|layer|h|blocks|block|blk)\.(\d+)\.(.+)\.(weight|bias)$")
+PACKERS = {
+    "qweight": "GPTQ and AWQ do",
+    "weight_packed": "llm-compressor does",
+    "W_q": "HQQ does",
+}
+"""Last parts of names of weights that are packed in ways that are not read, with who does that."""
+OF_BITSANDBYTES = (".absmax", ".SCB")
+"""Ends of the names of what bitsandbytes stores beside a weight."""
+KIND = "|".join(["weight", "bias", *PACKERS])
+LAYER = re.compile(rf"(?:^|\.)(?:layers|layer|h|blocks|block|blk)\.(\d+)\.(.+)\.({KIND})$")
 OTHER_PARTS = re.compile(
     r"vision|visual|audio|speech|talker|mtp|image|patch|perceiver|resampler|draft|cross|code2wav"
 )
 """Words in names of tensors that are not the text's own attention."""
 ATTENTION = re.compile(r"attn|attention|mixer|self_att")
-QUERY, KEY, VALUE = "q", "k", "v"
+QUERY, KEY, VALUE, FUSED = "q", "k", "v", "fused"
 QUERY_NORM, KEY_NORM = "q norm", "k norm"
 _ROLES: Mapping[str, str] = {
     QUERY: "q_proj query wq attn_q q_b_proj attn_q_b q",
     KEY: "k_proj key wk attn_k kv_a_proj_with_mqa attn_kv_a_mqa k",
     VALUE: "v_proj value wv attn_v v",
-    "fused": "qkv_proj query_key_value c_attn Wqkv wqkv attn_qkv qkv W_pack",
+    FUSED: "qkv_proj query_key_value c_attn Wqkv wqkv attn_qkv qkv W_pack",
     QUERY_NORM: "q_norm attn_q_norm q_layernorm query_layernorm ln_q",
     KEY_NORM: "k_norm attn_k_norm k_layernorm key_layernorm ln_k",
 }
@@ -67,12 +76,10 @@ Layer = dict[str, Heads]
 
 
 def layers_of(checkpoint: Checkpoint) -> dict[int, Layer]:
-    """Return the projections of each layer that has some."""
+    """Return the projections of each layer that has some, without those that are not read."""
     found: dict[int, dict[str, tuple[str, Stored]]] = {}
-    for name, tensor in checkpoint.tensors.items():
-        place = _place(name)
-        if place is not None and tensor.kind not in PACKED:
-            number, role = place
+    for number, role, name, tensor in _placed(checkpoint):
+        if tensor.is_read or tensor.lacks:
             found.setdefault(number, {})[role] = name, tensor
     groups = {number: group for group in checkpoint.meaning.groups for number in group.layers}
     return {
@@ -80,6 +87,37 @@ def layers_of(checkpoint: Checkpoint) -> dict[int, Layer]:
         for number in sorted(found)
         if number in groups
     }
+
+
+def packed_in(checkpoint: Checkpoint) -> dict[int, dict[str, str]]:
+    """Return how projections of each layer are packed that are not read, by their roles."""
+    found: dict[int, dict[str, str]] = {}
+    for number, role, name, tensor in _placed(checkpoint):
+        if not tensor.is_read and not tensor.lacks:
+            packing = _packing(checkpoint, name, tensor)
+            parts = (QUERY, KEY, VALUE) if role == FUSED else (role,)
+            found.setdefault(number, {}).update(dict.fromkeys(parts, packing))
+    return found
+
+
+def _packing(checkpoint: Checkpoint, name: str, tensor: Stored) -> str:
+    """Say how numbers are packed, for people."""
+    module, _, last = name.rpartition(".")
+    if last in PACKERS:
+        return f"packed as {PACKERS[last]}"
+    beside = (f"{name}{OF_BITSANDBYTES[0]}", f"{module}{OF_BITSANDBYTES[1]}")
+    if any(other in checkpoint.tensors for other in beside):
+        return "packed as bitsandbytes does"
+    return f"packed in {tensor.kind}"
+
+
+def _placed(checkpoint: Checkpoint) -> Iterator[tuple[int, str, str, Stored]]:
+    """Yield the layer, the role and the name of each tensor that has a role."""
+    for name, tensor in checkpoint.tensors.items():
+        place = _place(name)
+        if place is not None:
+            packed = name.endswith((*PACKERS,))
+            yield *place, name, replace(tensor, is_read=False) if packed else tensor
 
 
 def _place(name: str) -> tuple[int, str] | None:
@@ -92,7 +130,7 @@ def _place(name: str) -> tuple[int, str] | None:
     if last not in ROLES or not ATTENTION.search(path):
         return None
     role = ROLES[last]
-    return int(number), role if kind == "weight" else f"{role} bias"
+    return int(number), f"{role} bias" if kind == "bias" else role
 
 
 def _layer(
@@ -101,10 +139,10 @@ def _layer(
     heads, size = _heads(checkpoint, number), _head_size(checkpoint, group)
     layer: Layer = {}
     for role, (name, tensor) in found.items():
-        if role.startswith("fused"):
+        if role.startswith(FUSED):
             parts = _split(checkpoint, tensor.rows, heads, size)
             for part, rows in parts:
-                key = part + role.removeprefix("fused")
+                key = part + role.removeprefix(FUSED)
                 layer[key] = _as_heads(checkpoint, group, name, tensor, rows, size)
         else:
             own = size

@@ -1,7 +1,7 @@
 """The rows of queries and keys: whether the converted file has the order that its code needs."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +15,7 @@ from posenc_conformance.commands.compare.projections import (
     Heads,
     Layer,
     layers_of,
+    packed_in,
 )
 from posenc_conformance.commands.compare.row_order import (
     AS_WAS,
@@ -103,14 +104,22 @@ def compare_weights(original: Checkpoint, converted: Checkpoint) -> list[Finding
     Raises UserError for tensors that cannot be read.
     """
     before, after = layers_of(original), layers_of(converted)
+    packed = packed_in(original), packed_in(converted)
+    if not (before or packed[0]) or not (after or packed[1]):
+        return []
     groups = [_groups(checkpoint) for checkpoint in (original, converted)]
     findings: list[Finding] = []
     for number in sorted(before.keys() | after.keys()):
         if all(number in side for side in groups):
-            sides = before.get(number, {}), after.get(number, {})
+            unread = {role for side in packed for role in side.get(number, {})}
+            sides = [_without(side.get(number, {}), unread) for side in (before, after)]
             order = _needed(*(side[number] for side in groups))
-            findings += _of_layer(number, *sides, order, (original, converted), before)
+            findings += _of_layer(number, sides[0], sides[1], order, (original, converted), before)
     return merged(findings)
+
+
+def _without(layer: Layer, unread: Collection[str]) -> Layer:
+    return {role: heads for role, heads in layer.items() if role not in unread}
 
 
 def _groups(checkpoint: Checkpoint) -> dict[int, Group]:
@@ -141,10 +150,19 @@ def _of_layer(
             yield from _one_sided(number, role, before.get(role), after.get(role))
             continue
         pair = Pair(role, number, before[role], after[role], needed)
-        if "norm" in role:
-            yield _norm(pair, _offset(sides[1]) - _offset(sides[0]))
+        if before[role].stored.lacks or after[role].stored.lacks:
+            yield _incomplete(pair)
+        elif "norm" in role:
+            yield _norm(pair, _offset(sides[1]) - _offset(sides[0]), before, others)
         else:
             yield _judged(pair, before, others)
+
+
+def _incomplete(pair: Pair) -> Finding:
+    """Name the tensors without which quantised numbers cannot be told."""
+    sides = (("original", pair.original.stored), ("converted", pair.converted.stored))
+    lost = [f"{stored.lacks} in the {side} file" for side, stored in sides if stored.lacks]
+    return pair.finding("groups-incomplete", f"quantised in groups, without {' and '.join(lost)}")
 
 
 def _place(role: str) -> tuple[bool, str]:
@@ -191,19 +209,31 @@ def _offset(checkpoint: Checkpoint) -> float:
     return float(checkpoint.form in WITH_ONE.get(checkpoint.config.type, ()))
 
 
-def _norm(pair: Pair, added: float) -> Finding:
+def _norm(pair: Pair, added: float, layer: Layer, others: Mapping[int, Layer]) -> Finding:
     """Judge the weights of a norm of queries or keys: their order, and what is added to them."""
     sides = pair.original, pair.converted
     if len(sides[0].rows) != len(sides[1].rows):
         return _of_other_size(pair)
-    right, got = (np.ravel(heads.stored.read())[:, None] for heads in sides)
+    right, got = (_column(heads) for heads in sides)
+    if not _are_finite(right, got):
+        return _not_finite(pair, right, got)
     measured = fit(right[pair.order] + added, got)
     if measured.within(pair.bound):
         return _right(pair, measured, right + added, got)
     for other in (0.0, 1.0, -1.0):
         if other != added and fit(right[pair.order] + other, got).within(pair.bound):
             return _other_offset(pair, added, other)
-    return _wrong_order(pair, right + added, got) or _other_values(pair, right + added, got)
+    return (
+        _of_another_vector(pair, got, layer, added)
+        or _wrong_order(pair, right + added, got)
+        or _of_another_layer(pair, got, others, added)
+        or _other_values(pair, right + added, got)
+    )
+
+
+def _column(heads: Heads) -> Floats:
+    """Read all numbers of a vector, also of one that is stored by heads."""
+    return np.ravel(heads.stored.read())[:, None]
 
 
 def _other_offset(pair: Pair, added: float, other: float) -> Finding:
@@ -216,19 +246,41 @@ def _judged(pair: Pair, layer: Layer, others: Mapping[int, Layer]) -> Finding:
     if len(pair.original.rows) != len(pair.converted.rows):
         return _of_other_size(pair)
     right, got = pair.original.read(), pair.converted.read()
+    if not _are_finite(right, got):
+        return _not_finite(pair, right, got)
     if right.shape != got.shape:
-        return _of_other_size(pair)
+        return _of_another_vector(pair, got, layer) or _of_other_size(pair)
     measured = fit(right[pair.order], got)
     if measured.within(pair.bound):
         return _right(pair, measured, right, got)
     if got.shape[1] > 1 and measured.within(UNRELATED):  # no row is another one
         return _other_values(pair, right, got)
     return (
-        _wrong_order(pair, right, got)
+        _of_another_vector(pair, got, layer)
+        or _wrong_order(pair, right, got)
         or _moved(pair, right, got, layer)
         or _of_another_layer(pair, got, others)
         or _other_values(pair, right, got)
     )
+
+
+def _are_finite(*parts: Floats) -> bool:
+    return all(bool(np.all(np.isfinite(part))) for part in parts)
+
+
+def _not_finite(pair: Pair, right: Floats, got: Floats) -> Finding:
+    """Say where numbers are that are none."""
+    sides = (("original", right), ("converted", got))
+    places = [
+        f"row {int(rows[0]):,} of the {side} file has {part[rows[0]][_strange(part[rows[0]])][0]}"
+        for side, part in sides
+        if len(rows := np.flatnonzero(np.any(_strange(part), axis=1)))
+    ]
+    return pair.finding("not-finite", " and ".join(places))
+
+
+def _strange(part: Floats) -> Floats:
+    return ~np.isfinite(part)
 
 
 def _of_other_size(pair: Pair) -> Finding:
@@ -331,7 +383,28 @@ def _within(pair: Pair, found: Ints) -> Finding:
     return pair.finding("rows-moved", f"{text}, and should be its {pair.order[number]:,}")
 
 
-def _of_another_layer(pair: Pair, got: Floats, others: Mapping[int, Layer]) -> Finding | None:
+def _of_another_vector(pair: Pair, got: Floats, layer: Layer, added: float = 0.0) -> Finding | None:
+    """Say that a norm or a bias is another one of its layer, or that it is the weight."""
+    own = pair.role.removesuffix(" bias")
+    for role, heads in layer.items():
+        confused = role.removesuffix(" bias") == own
+        same = "norm" in role if "norm" in pair.role else "bias" in pair.role and "bias" in role
+        if role == pair.role or not (same or confused) or len(heads.rows) != len(got):
+            continue
+        right = _column(heads) if "norm" in role else heads.read()
+        if right.shape != got.shape or not _are_finite(right):
+            continue
+        if fit(right[pair.order] + added, got).within(pair.bound):
+            if confused:
+                return pair.finding("weight-and-bias-confused", f"the original's {role}")
+            id = "of-another-norm" if "norm" in role else "rows-of-another-projection"
+            return pair.finding(id, f"the original's {role}")
+    return None
+
+
+def _of_another_layer(
+    pair: Pair, got: Floats, others: Mapping[int, Layer], added: float = 0.0
+) -> Finding | None:
     """Say that the rows are those of a layer beside this one."""
     numbers = [*others]
     place = numbers.index(pair.number)
@@ -339,8 +412,8 @@ def _of_another_layer(pair: Pair, got: Floats, others: Mapping[int, Layer]) -> F
         heads = others[number].get(pair.role)
         if number == pair.number or heads is None or len(heads.rows) != len(pair.original.rows):
             continue
-        right = heads.read()
-        if right.shape == got.shape and fit(right[pair.order], got).within(pair.bound):
+        right = _column(heads) if "norm" in pair.role else heads.read()
+        if right.shape == got.shape and fit(right[pair.order] + added, got).within(pair.bound):
             return pair.finding("of-another-layer", "the rows of the original's layer beside it")
     return None
 
