@@ -29,9 +29,10 @@ PATIENCE = 5.0
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return 0 for success, 1 for a finding such as drift, 2 for a UserError."""
-    typed = split(sys.argv[1:] if arguments is None else arguments)
+    words = (*(sys.argv[1:] if arguments is None else arguments),)
+    typed = split(words)
     options = _parser().parse_args(typed.own)
-    options.of_run, options.of_engine = typed.of_run, typed.of_engine
+    options.of_run, options.of_engine, options.typed = typed.of_run, typed.of_engine, words
     try:
         code = int(options.run(options))
         sys.stdout.flush()
@@ -308,6 +309,7 @@ def _judge(options: argparse.Namespace) -> int:
         verbose=options.verbose,
         judge_options=judge_options(options),
         engine_options=options.of_engine,
+        typed=options.typed,
     )
     return judge(order)
 
