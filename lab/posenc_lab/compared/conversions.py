@@ -9,7 +9,7 @@ import numpy as np
 from posenc_lab.compared.families import HEADS, HIDDEN, KV_HEADS, LAYERS, SIZE, Original
 from posenc_lab.compared.files import STORED, Array, Arrays, Fields
 
-GGUF, MISTRAL, META = "gguf", "mistral", "meta"
+GGUF, MISTRAL, META, FOLDER = "gguf", "mistral", "meta", "folder"
 
 
 @dataclass
@@ -28,10 +28,11 @@ ARCHITECTURES = {
     "qwen2": "qwen2",
     "qwen3": "qwen3",
     "gemma3": "gemma3",
+    "granite": "granite",
     "phi3": "phi3",
     "gpt-neox": "gptneox",
 }
-PERMUTED = ("llama", "llama-biased", "mistral")
+PERMUTED = ("llama", "llama-biased", "mistral", "granite")
 PARTS = {
     "q_proj": "attn_q",
     "k_proj": "attn_k",
@@ -104,6 +105,8 @@ def _keys(original: Original) -> Fields:
     }
     if original.name not in ("gpt-neox", "phi3"):
         keys |= {"attention.key_length": SIZE, "attention.value_length": SIZE}
+    if "attention_multiplier" in config:
+        keys["attention.scale"] = config["attention_multiplier"]
     if original.name == "gemma3":
         keys |= {
             "attention.sliding_window": 512,
@@ -190,6 +193,17 @@ def to_meta(original: Original) -> Converted:
     made = to_mistral(original)
     made.form = META
     return made
+
+
+def to_folder(original: Original) -> Converted:
+    """Save a checkpoint again as it is, as transformers does."""
+    return Converted(FOLDER, dict(original.config), dict(original.arrays))
+
+
+def to_mlx(original: Original, bits: int = 4, size: int = 64) -> Converted:
+    """Convert a checkpoint to MLX's form, with matrices in groups."""
+    config = {**original.config, "quantization": {"bits": bits, "group_size": size}}
+    return Converted(FOLDER, config, in_groups(original.arrays, bits, size))
 
 
 def grouped(array: Array, bits: int, size: int) -> Arrays:

@@ -45,6 +45,7 @@ SHAPES: dict[str, list[tuple[str, tuple[int, ...]]]] = {
     "qwen2": [*_apart(biases=True)],
     "qwen3": [*_apart(norms=True)],
     "gemma3": [*_apart(norms=True)],
+    "granite": [*_apart()],
     "phi3": [("self_attn.qkv_proj.weight", (FUSED * SIZE, HIDDEN))],
     "gpt-neox": [
         ("attention.query_key_value.weight", (3 * HEADS * SIZE, HIDDEN)),
@@ -109,6 +110,12 @@ OWN: dict[str, Fields] = {
         "sliding_window": 512,
         "sliding_window_pattern": 2,
         "max_position_embeddings": 32768,
+    },
+    "granite": {
+        "model_type": "granite",
+        "rope_theta": 10000000.0,
+        "attention_multiplier": 0.0078125,
+        "max_position_embeddings": 131072,
     },
     "phi3": {
         "model_type": "phi3",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from posenc_conformance.commands.compare.compare_command import Comparison, compare
 from posenc_conformance.errors import UserError
-from posenc_lab.compared.conversions import GGUF, META, Converted, to_gguf
+from posenc_lab.compared.conversions import FOLDER, GGUF, META, Converted, to_gguf
 from posenc_lab.compared.families import Original, original
 from posenc_lab.compared.files import (
     STORED,
@@ -41,15 +41,23 @@ def write_original(folder: Path, made: Original, kind: str | None = "BF16") -> P
 
 
 def as_stored(arrays: Arrays, kind: str) -> Arrays:
-    return {name: array.astype(STORED[kind]) for name, array in arrays.items()}
+    """Return arrays in a type; packed ones, and those that are not in float32, as they are."""
+    return {
+        name: array.astype(STORED[kind]) if array.dtype == STORED["F32"] else array
+        for name, array in arrays.items()
+    }
 
 
 def write_converted(path: Path, made: Converted, kind: str = "F16") -> Path:
-    """Write a GGUF file, or the folder of Mistral or Meta; return its path."""
+    """Write a GGUF file, or a folder of its form; return its path."""
     if made.form == GGUF:
         write_gguf(path.with_suffix(".gguf"), made.metadata, made.arrays, kind)
         return path.with_suffix(".gguf")
     path.mkdir(parents=True)
+    if made.form == FOLDER:
+        write_json(path / "config.json", made.metadata)
+        write_safetensors(path / "model.safetensors", as_stored(made.arrays, kind))
+        return path
     write_json(path / "params.json", made.metadata)
     if made.form == META:
         write_torch(path / "consolidated.00.pth", made.arrays)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from posenc_lab.compared.conversions import (
+    FOLDER,
+    GGUF,
     Converted,
     heads_of,
     llama_3_divisors,
@@ -40,17 +42,23 @@ class Wrong:
         return converted
 
 
+def name_of(made: Converted, layer: int, part: str, kind: str = "weight") -> str:
+    """Return the name of a tensor in a converted file, of a part such as ``q`` or ``q_norm``."""
+    if made.form == FOLDER:
+        module = part if "_" in part else f"{part}_proj"
+        return f"model.layers.{layer}.self_attn.{module}.{kind}"
+    if made.form == GGUF:
+        return f"blk.{layer}.attn_{part}.{kind}"
+    return f"layers.{layer}.attention.w{part}.{kind}"
+
+
 def rows(part: str, change: Callable[[Array, int], Array], layers: range = range(LAYERS)) -> Edit:
     """Change a projection, such as ``q.weight``, in some layers."""
     name, kind = part.split(".")
 
     def edit(made: Converted, _: Original) -> None:
         for layer in layers:
-            key = (
-                f"blk.{layer}.attn_{name}.{kind}"
-                if made.form == "gguf"
-                else f"layers.{layer}.attention.w{name}.{kind}"
-            )
+            key = name_of(made, layer, name, kind)
             made.arrays[key] = np.ascontiguousarray(change(made.arrays[key], heads_of(name)))
 
     return edit
@@ -68,7 +76,7 @@ def key(name: str, value: object) -> Edit:
     """Set a key of the metadata; None removes it."""
 
     def edit(made: Converted, _: Original) -> None:
-        full = name if made.form != "gguf" else f"{made.metadata['general.architecture']}.{name}"
+        full = name if made.form != GGUF else f"{made.metadata['general.architecture']}.{name}"
         if value is None:
             del made.metadata[full]
         else:

@@ -220,7 +220,7 @@ def _norm(pair: Pair, added: float, layer: Layer, others: Mapping[int, Layer]) -
     measured = fit(right[pair.order] + added, got)
     if measured.within(pair.bound):
         return _right(pair, measured, right + added, got)
-    for other in (0.0, 1.0, -1.0):
+    for other in (0.0, 1.0, -1.0, 2.0):
         if other != added and fit(right[pair.order] + other, got).within(pair.bound):
             return _other_offset(pair, added, other)
     return (
@@ -237,7 +237,7 @@ def _column(heads: Heads) -> Floats:
 
 
 def _other_offset(pair: Pair, added: float, other: float) -> Finding:
-    id = "norm-offset-added" if other else "norm-offset-missing"
+    id = "norm-offset-added" if other > added else "norm-offset-missing"
     return pair.finding(id, f"{other:+g} is added to the weights; the code needs {added:+g}")
 
 
@@ -427,6 +427,9 @@ def _other_values(pair: Pair, right: Floats, got: Floats) -> Finding:
     if fit(expected * factor, got).within(pair.bound):
         return pair.finding("multiplied", f"multiplied by {factor:.6g}", measured)
     rows = np.flatnonzero(measured.rows > pair.bound)
+    empty = np.flatnonzero(~np.any(got, axis=1))
+    if np.array_equal(rows, empty):
+        return pair.finding("zeros", f"{len(rows):,} of {len(right):,} rows have nothing but 0")
     if measured.residual < UNRELATED:
         many = f"{len(rows):,} of {len(right):,}"
         text = f"in the right order, but {many} rows have other numbers than rounding explains"
