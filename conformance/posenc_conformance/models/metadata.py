@@ -183,7 +183,7 @@ WARMTH = "attention.temperature_scale"
 SCORES = "attention.scale"
 """The key of what Granite multiplies scores by, in place of 1/√d."""
 ABOVE_ZERO = ("rope.freq_base", "rope.scaling.factor")
-NOT_NEGATIVE = (LOGARITHM, WARMTH)
+NOT_NEGATIVE = (LOGARITHM, WARMTH, SCORES)
 """Keys whose numbers are used in arithmetic before the values of fields are checked."""
 
 _IGNORED: Mapping[str, str] = {
@@ -308,7 +308,7 @@ class _Reader:
             self._demand_number(key)
         config: FieldDict = {"model_type": self.architecture.type}
         config |= {field: self.own[key] for key, field in NAMES.items() if key in self.own}
-        if self.architecture.type.startswith("granite") and SCORES in self.own:
+        if self.architecture.type.startswith("granite") and self.own.get(SCORES):
             config["attention_multiplier"] = self.own[SCORES]
         if "block_count" in self.own:
             config["num_hidden_layers"] = self._count()

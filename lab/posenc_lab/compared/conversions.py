@@ -252,3 +252,14 @@ def in_float8(arrays: Arrays, block: int = 128) -> Arrays:
         made[name] = stored.astype(STORED["F8_E4M3"])
         made[f"{name}_scale_inv"] = scales
     return made
+
+
+def float8_by_rows(arrays: Arrays) -> Arrays:
+    """Quantise matrices to float8 with a scale for each row, as llm-compressor does."""
+    made = dict(arrays)
+    for name, array in arrays.items():
+        if array.ndim > 1:
+            scale = np.abs(array).max(axis=1, keepdims=True) / 448
+            made[name] = (array / scale).astype(STORED["F8_E4M3"])
+            made[f"{name}_scale"] = scale
+    return made

@@ -1,28 +1,21 @@
-"""Further conversions, wrong and right, as people write them who do not use a common converter."""
+"""Further wrong conversions, as people write them who do not use a common converter."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from posenc_lab.compared.conversions import (
     Converted,
+    float8_by_rows,
     heads_of,
-    in_float8,
     permuted,
     to_folder,
-    to_gguf,
-    to_mistral,
     to_mlx,
     unpermuted,
 )
-from posenc_lab.compared.families import HEADS, HIDDEN, KV_HEADS, LAYERS, SIZE, Original
-from posenc_lab.compared.files import STORED, Array
+from posenc_lab.compared.families import HEADS, KV_HEADS, LAYERS, SIZE, Original
+from posenc_lab.compared.files import Array
 from posenc_lab.compared.wrong import (
-    QK,
-    Convert,
-    Edit,
     K,
     Q,
     Wrong,
@@ -36,6 +29,7 @@ from posenc_lab.compared.wrong import (
     table,
 )
 
+LINEAR = {"rope_type": "linear", "factor": 4.0}
 FUSED = {"q": HEADS * SIZE, "k": KV_HEADS * SIZE, "v": KV_HEADS * SIZE}
 """Rows of the parts of a fused projection."""
 
@@ -141,7 +135,49 @@ def _of_places() -> Iterator[Wrong]:
     yield Wrong("layer-lost", "llama", lost("blk.3."), ("missing",))
 
 
+def _layers_exchanged(made: Converted, _: Original) -> None:
+    """Exchange layers that are far from each other, as names do that are sorted as texts."""
+    before = dict(made.arrays)
+    for name in before:
+        for one, other in (("blk.0.", "blk.2."), ("blk.2.", "blk.0.")):
+            if name.startswith(one):
+                made.arrays[name] = before[name.replace(one, other)]
+
+
+def _tiled(made: Converted, _: Original) -> None:
+    """Repeat all heads of keys and values one after the other."""
+    repeated(made, lambda heads, times: np.concatenate([heads] * times))
+
+
+def repeated(made: Converted, change: Callable[[Array, int], Array]) -> None:
+    """Give each query keys and values of its own, by a change of their heads."""
+    for layer in range(LAYERS):
+        for part in "kv":
+            name = name_of(made, layer, part)
+            heads = made.arrays[name].reshape(KV_HEADS, SIZE, -1)
+            made.arrays[name] = change(heads, HEADS // KV_HEADS).reshape(HEADS * SIZE, -1)
+    made.metadata["llama.attention.head_count_kv"] = HEADS
+
+
+def in_rows_of_float8(made: Converted, _: Original) -> None:
+    """Store matrices in float8, with a scale for each row."""
+    made.arrays = float8_by_rows(made.arrays)
+
+
+def _of_shapes() -> Iterator[Wrong]:
+    yield Wrong("layers-exchanged", "qwen2", _layers_exchanged, ("of-another-layer",))
+    turned = rows(Q, lambda array, _: array.T)
+    yield Wrong("q-transposed", "qwen3", turned, ("transposed",))
+    turned = rows(K, lambda array, _: array.T)
+    yield Wrong("k-transposed", "llama", turned, ("transposed",))
+    yield Wrong("heads-repeated-in-turn", "llama", _tiled, ("heads-moved",))
+    scales = both(in_rows_of_float8, lost("_scale"))
+    yield Wrong("float8-without-scales", "qwen3", scales, ("rows-multiplied",), to_folder)
+
+
 def _of_metadata() -> Iterator[Wrong]:
+    leftover = key("rope_scaling", {**LINEAR, "original_max_position_embeddings": 32768})
+    yield Wrong("linear-in-place-of-yarn", "qwen2", leftover, ("scaling",), to_folder)
     none = table("rope_freqs.weight", np.ones_like)
     yield Wrong("rope-freqs-of-ones", "llama", none, ("scaling",))
     yield Wrong("base-left-out", "qwen3", key("rope.freq_base", None), ("base",))
@@ -190,117 +226,5 @@ def _packed_rows_permuted(made: Converted, _: Original) -> None:
                 made.arrays[name] = permuted(array, heads_of(part))
 
 
-FURTHER = (*_of_numbers(), *_of_places(), *_of_metadata(), *_of_groups())
-"""Further wrong conversions."""
-
-
-# What is right.
-
-
-@dataclass(frozen=True)
-class Right:
-    """One right conversion of one family."""
-
-    id: str
-    family: str
-    convert: Callable[[Original], Converted]
-    kind: str = "F16"
-
-
-def changed(convert: Callable[[Original], Converted], *edits: Edit) -> Convert:
-    """Return a conversion with changes after it."""
-
-    def made(original: Original) -> Converted:
-        result = convert(original)
-        for edit in edits:
-            edit(result, original)
-        return result
-
-    return made
-
-
-def renamed(before: str, after: str) -> Edit:
-    def edit(made: Converted, _: Original) -> None:
-        made.arrays = {name.replace(before, after): a for name, a in made.arrays.items()}
-
-    return edit
-
-
-def added(name: str, array: Array) -> Edit:
-    def edit(made: Converted, _: Original) -> None:
-        made.arrays[name] = array
-
-    return edit
-
-
-def _fused(made: Converted, _: Original) -> None:
-    """Fuse queries, keys and values, as engines do that compute them at once."""
-    for layer in range(LAYERS):
-        parts = [made.arrays.pop(name_of(made, layer, part)) for part in FUSED]
-        name = name_of(made, layer, "q").replace("q_proj", "qkv_proj")
-        made.arrays[name] = np.concatenate(parts)
-
-
-def _unfused(made: Converted, _: Original) -> None:
-    for layer in range(LAYERS):
-        name = name_of(made, layer, "q").replace("q_proj", "qkv_proj")
-        pieces = np.split(made.arrays.pop(name), np.cumsum([*FUSED.values()])[:-1])
-        for part, piece in zip(FUSED, pieces, strict=True):
-            made.arrays[name_of(made, layer, part)] = piece
-
-
-def _with_biases_of_zeros(made: Converted, _: Original) -> None:
-    for layer in range(LAYERS):
-        for part, count in FUSED.items():
-            made.arrays[name_of(made, layer, part, "bias")] = np.zeros(count, np.float32)
-
-
-def _in_float8(made: Converted, _: Original) -> None:
-    made.arrays = in_float8(made.arrays, HIDDEN)
-
-
-def _in_float8_by_rows(made: Converted, _: Original) -> None:
-    for name, array in [*made.arrays.items()]:
-        if array.ndim > 1:
-            scale = np.abs(array).max(axis=1, keepdims=True) / 448
-            made.arrays[name] = (array / scale).astype(STORED["F8_E4M3"])
-            made.arrays[f"{name}_scale"] = scale
-
-
-def _of_transformers_5(made: Converted, _: Original) -> None:
-    block = made.metadata.pop("rope_scaling", None) or {"rope_type": "default"}
-    made.metadata["rope_parameters"] = {**block, "rope_theta": made.metadata.pop("rope_theta")}
-
-
-def _rights() -> Iterator[Right]:
-    ones = added("rope_freqs.weight", np.ones(SIZE // 2, np.float32))
-    for family in ("mistral", "qwen2", "gemma3", "phi3", "llama-biased"):
-        yield Right(f"rope-freqs-of-ones-{family}", family, changed(to_gguf, ones))
-    for family in ("llama", "qwen2", "qwen3"):
-        made = changed(to_folder, _of_transformers_5)
-        yield Right(f"transformers-5-{family}", family, made, "BF16")
-    inner = renamed("model.layers", "language_model.model.layers")
-    yield Right("in-a-model-of-images", "qwen3", changed(to_folder, inner))
-    yield Right("vocabulary-cut", "llama", changed(to_gguf, key("vocab_size", 7)))
-    embedded = added("token_embd.weight", np.full((5, HIDDEN), np.nan, np.float32))
-    yield Right("embeddings-broken", "llama", changed(to_gguf, embedded))
-    yield Right("fused", "mistral", changed(to_folder, _fused))
-    yield Right("unfused", "phi3", changed(to_folder, _unfused))
-    yield Right("biases-of-zeros", "mistral", changed(to_folder, _with_biases_of_zeros))
-    yield Right("scaled-by-one", "qwen3", changed(to_gguf, *_scaled_by_one()))
-    yield Right("float8-with-one-scale", "qwen3", changed(to_folder, _in_float8), "F32")
-    yield Right("float8-by-rows", "llama", changed(to_folder, _in_float8_by_rows), "F32")
-    yield Right("multiplier-kept", "granite", to_gguf, "BF16")
-    whole = changed(to_gguf, key("rope.scaling.yarn_beta_fast", 32.0))
-    yield Right("default-said", "qwen2", whole)
-    for bits, size in ((4, 32), (8, 128)):
-        mlx = partial(to_mlx, bits=bits, size=size)
-        yield Right(f"mlx-{bits}-bits-by-{size}", "qwen2", mlx)
-
-
-def _scaled_by_one() -> tuple[Edit, Edit]:
-    return key("rope.scaling.type", "linear"), key("rope.scaling.factor", 1.0)
-
-
-RIGHT = (*_rights(),)
-"""Right conversions."""
+FURTHER = (*_of_numbers(), *_of_places(), *_of_shapes(), *_of_metadata(), *_of_groups())
+"""All of them."""

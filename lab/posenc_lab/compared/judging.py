@@ -15,6 +15,7 @@ from posenc_lab.compared.files import (
     write_safetensors,
     write_torch,
 )
+from posenc_lab.compared.further import FURTHER
 from posenc_lab.compared.wrong import WRONG, Wrong
 
 REFUSED = "refused"
@@ -91,6 +92,6 @@ def all_judged(folder: Path, kind: str = "F16") -> list[Verdict]:
     """Judge all wrong conversions, or all to GGUF for a kind that only GGUF has."""
     return [
         judged(wrong, folder / wrong.id, kind)
-        for wrong in WRONG
+        for wrong in (*WRONG, *FURTHER)
         if kind in STORED or wrong.convert is to_gguf
     ]

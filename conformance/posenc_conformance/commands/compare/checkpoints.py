@@ -19,6 +19,7 @@ from posenc_conformance.models.configuration import (
     FILES,
     Configuration,
     as_released,
+    configuration,
     read_configuration,
 )
 from posenc_conformance.models.derive import meaning
@@ -34,6 +35,9 @@ FORMATS = {
     META: "a checkpoint of Meta",
 }
 """Forms of checkpoints, for people."""
+WITHOUT_LENGTHS = ("default", "linear")
+LEFT_OVER = ("original_max_position_embeddings", "beta_fast", "beta_slow")
+"""Parameters of other scaling that no code reads in a block of these types."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +78,9 @@ def open_checkpoint(path: Path) -> Checkpoint:
         return _from_gguf(file)
     if not path.is_dir():
         raise UserError(f"{shown(path)} is neither a folder nor named .gguf", HINT)
-    form, config = _of_folder(path)
+    form, file = _of_folder(path)
     with named(path, NOT_UNDERSTOOD, "is not understood"):
-        derived = meaning(config)
+        config, derived = _understood(file)
     tensors = (
         torch_files.tensors_in(path)
         if form == META
@@ -98,8 +102,32 @@ def _gguf_in(path: Path) -> Path | None:
     return None
 
 
-def _of_folder(path: Path) -> tuple[str, Configuration]:
-    """Return the form of a folder's checkpoint, and its configuration.
+def _understood(file: Path) -> tuple[Configuration, Meaning]:
+    """Return a configuration and what it means.
+
+    What is left over from other scaling, and read by no code, is left out if it stands in the way.
+    """
+    try:
+        config = read_configuration(file)
+        return config, meaning(config)
+    except UserError:
+        raw = as_released(file)
+        bare = {name: _without_idle(value) for name, value in raw.items()}
+        if file.name != FILES[0] or bare == raw:
+            raise
+        config = configuration(bare, str(file))
+        return config, meaning(config)
+
+
+def _without_idle(value: object) -> object:
+    """Return a block of scaling without parameters that its type does not have."""
+    if not isinstance(value, dict) or value.get("rope_type") not in WITHOUT_LENGTHS:
+        return value
+    return {name: part for name, part in value.items() if name not in LEFT_OVER}
+
+
+def _of_folder(path: Path) -> tuple[str, Path]:
+    """Return the form of a folder's checkpoint, and the file with its configuration.
 
     Beside Mistral's or Meta's own files, only params.json says what they mean.
     """
@@ -107,12 +135,12 @@ def _of_folder(path: Path) -> tuple[str, Configuration]:
     if any("consolidated" not in file.name for file in weights):
         grouped = isinstance(_raw(path).get("quantization"), dict)
         form = MLX if grouped or safetensors_files.is_of_mlx(path) else TRANSFORMERS
-        return form, read_configuration(path)
+        return form, path / "config.json"
     for form, pattern in ((META, "consolidated.*.pth"), (MISTRAL, "consolidated*.safetensors")):
         if sorted(path.glob(pattern)) and (path / "params.json").is_file():
-            return form, read_configuration(path / "params.json")
+            return form, path / "params.json"
     if (path / "config.json").is_file():
-        return TRANSFORMERS, read_configuration(path)
+        return TRANSFORMERS, path / "config.json"
     raise UserError(f"{shown(path)} has neither a config.json nor consolidated files", HINT)
 
 

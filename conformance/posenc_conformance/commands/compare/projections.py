@@ -108,6 +108,8 @@ def _packing(checkpoint: Checkpoint, name: str, tensor: Stored) -> str:
     beside = (f"{name}{OF_BITSANDBYTES[0]}", f"{module}{OF_BITSANDBYTES[1]}")
     if any(other in checkpoint.tensors for other in beside):
         return "packed as bitsandbytes does"
+    if tensor.kind == "U32" and f"{module}.scales" in checkpoint.tensors:
+        return "packed as MLX does, without a quantization in config.json"
     return f"packed in {tensor.kind}"
 
 
