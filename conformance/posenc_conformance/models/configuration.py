@@ -12,6 +12,7 @@ from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.models.architectures import GRIDS, LEARNED, NOT_SPECIFIED, ROTARY, TEXTS
 from posenc_conformance.models.defaults import Default, of_class
 from posenc_conformance.models.fields import demand_shallow, demand_sound
+from posenc_conformance.models.keys.spelled import Keys, spelled, spelled_errors
 from posenc_conformance.models.params import KEYS, from_json
 from posenc_conformance.models.parts import (
     TEXT,
@@ -22,7 +23,6 @@ from posenc_conformance.models.parts import (
     type_by_class,
     with_sizes,
 )
-from posenc_conformance.models.spelled import Keys, spelled, spelled_errors
 from posenc_conformance.models.understood import (
     ABOUT_POSITIONS,
     IGNORED,

@@ -14,9 +14,10 @@ from typing import Any, BinaryIO
 from posenc_conformance.door import POINTER, opened
 from posenc_conformance.errors import in_line
 from posenc_conformance.models.configuration import Configuration, FieldDict, configuration
+from posenc_conformance.models.keys.of_gguf import TABLES, keys_of
+from posenc_conformance.models.keys.spelled import spelled_errors
 from posenc_conformance.models.loader import OF_OLLAMA, TOWERS
-from posenc_conformance.models.metadata import TABLES, keys_of, to_config
-from posenc_conformance.models.spelled import spelled_errors
+from posenc_conformance.models.metadata import to_config
 
 NUMBERS = {
     0: "<B",

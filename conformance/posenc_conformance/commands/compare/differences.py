@@ -57,7 +57,7 @@ def _rows(role: str, heads: Heads) -> Floats:
 
 
 def incomplete(pair: Pair) -> Finding:
-    """Name the tensors without which quantised numbers cannot be told."""
+    """Name the tensors without which quantised numbers are not known."""
     sides = (("original", pair.original.stored), ("converted", pair.converted.stored))
     lost = [f"{stored.lacks} in the {side} file" for side, stored in sides if stored.lacks]
     return pair.finding("groups-incomplete", f"quantised in groups, without {' and '.join(lost)}")
@@ -255,7 +255,8 @@ def repeated(pair: Pair, right: Floats, got: Floats) -> Finding | None:
 
     They are right if queries go on to use the same ones: each head is followed by its copies.
     """
-    times, rest = divmod(*sorted((len(got), len(right)), reverse=True))
+    few, many = sorted((len(got), len(right)))
+    times, rest = divmod(many, max(few, 1))
     if rest or times < 2 or pair.role.startswith(QUERY) or right.shape[1:] != got.shape[1:]:
         return None
     whole_heads = pair.original.size, right.shape[1]

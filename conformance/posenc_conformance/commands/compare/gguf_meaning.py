@@ -12,9 +12,10 @@ from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.models.configuration import Configuration
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.gguf import Said, read_gguf, understood
+from posenc_conformance.models.keys.of_gguf import FREQUENCIES, LONG, SHORT
 from posenc_conformance.models.loader import KEY_LENGTH, TYPE, WIDTH, divided
 from posenc_conformance.models.meaning import Meaning
-from posenc_conformance.models.metadata import FREQUENCIES, LONG, ORIGINAL, SHORT
+from posenc_conformance.models.metadata import ORIGINAL
 
 LIST_MISSING = "list-missing"
 WITHOUT_ORIGINAL = ("none", "linear")

@@ -182,7 +182,7 @@ def _ungrouped(tensors: Tensors, settings: Fields, folder: Path) -> Tensors:
 def _group(
     tensor: Stored, scales: Stored, least: Stored | None, settings: Fields, where: str
 ) -> Stored:
-    """Return the numbers of a packed tensor; the tensor itself if they cannot be told."""
+    """Return the numbers of a packed tensor; the tensor itself if they are not known."""
     bits, size = settings.get("bits"), settings.get("group_size")
     if type(bits) is not int or type(size) is not int or not 1 < bits <= 8 or size < 1:
         raise UserError(f"{where}: quantization: bits and group_size are missing", HINT)

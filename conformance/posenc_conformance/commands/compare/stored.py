@@ -80,7 +80,7 @@ class Stored:
     is_read: bool = True
     """Whether its numbers are those of the matrix, and not packed in a way that is not read."""
     lacks: str = ""
-    """The tensors without which its numbers cannot be told; empty if it has all."""
+    """The tensors without which its numbers are not known; empty if it has all."""
 
     @property
     def rows(self) -> int:
