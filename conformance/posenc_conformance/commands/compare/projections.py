@@ -109,7 +109,8 @@ def _packing(checkpoint: Checkpoint, name: str, tensor: Stored) -> str:
     if any(other in checkpoint.tensors for other in beside):
         return "packed as bitsandbytes does"
     if tensor.kind == "U32" and f"{module}.scales" in checkpoint.tensors:
-        return "packed as MLX does, without a quantization in config.json"
+        known = "quantization" in checkpoint.config.fields
+        return f"packed as MLX does, {'in a mode' if known else 'with bits'} that nothing explains"
     return f"packed in {tensor.kind}"
 
 
