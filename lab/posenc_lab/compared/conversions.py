@@ -29,6 +29,7 @@ ARCHITECTURES = {
     "qwen3": "qwen3",
     "gemma3": "gemma3",
     "granite": "granite",
+    "gpt2": "gpt2",
     "phi3": "phi3",
     "gpt-neox": "gptneox",
 }
@@ -41,9 +42,10 @@ PARTS = {
     "k_norm": "attn_k_norm",
     "qkv_proj": "attn_qkv",
     "query_key_value": "attn_qkv",
+    "c_attn": "attn_qkv",
 }
 OF_MISTRAL = {"q_proj": "wq", "k_proj": "wk", "v_proj": "wv"}
-TENSOR = re.compile(r"layers\.(\d+)\.\w+\.(\w+)\.(weight|bias)$")
+TENSOR = re.compile(r"(?:layers|h)\.(\d+)\.\w+\.(\w+)\.(weight|bias)$")
 
 
 def permuted(array: Array, heads: int) -> Array:
@@ -87,6 +89,8 @@ def _laid(original: Original, part: str, array: Array) -> Array:
     if original.name == "gpt-neox":
         by_head = array.reshape(HEADS, 3, SIZE, *array.shape[1:])
         return by_head.swapaxes(0, 1).reshape(array.shape)
+    if original.name == "gpt2":
+        return array.T
     if original.name == "gemma3" and "norm" in part:
         return array + np.float32(1)
     return array
@@ -103,6 +107,8 @@ def _keys(original: Original) -> Fields:
         "rope.dimension_count": SIZE // 4 if original.name == "gpt-neox" else SIZE,
         "rope.freq_base": float(config.get("rope_theta", 10000)),
     }
+    if original.name == "gpt2":
+        return {key: value for key, value in keys.items() if not key.startswith("rope.")}
     if original.name not in ("gpt-neox", "phi3"):
         keys |= {"attention.key_length": SIZE, "attention.value_length": SIZE}
     if "attention_multiplier" in config:

@@ -168,6 +168,8 @@ def _of_shapes() -> Iterator[Wrong]:
     yield Wrong("layers-exchanged", "qwen2", _layers_exchanged, ("of-another-layer",))
     turned = rows(Q, lambda array, _: array.T)
     yield Wrong("q-transposed", "qwen3", turned, ("transposed",))
+    still = rows("qkv.weight", lambda array, _: array.T)
+    yield Wrong("gpt2-as-columns", "gpt2", still, ("transposed",), others=True)
     turned = rows(K, lambda array, _: array.T)
     yield Wrong("k-transposed", "llama", turned, ("transposed",))
     yield Wrong("heads-repeated-in-turn", "llama", _tiled, ("heads-moved",))

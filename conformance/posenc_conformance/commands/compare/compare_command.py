@@ -11,13 +11,13 @@ from typing import Any
 from posenc_conformance.commands.compare.checkpoints import Checkpoint, open_checkpoint
 from posenc_conformance.commands.compare.findings import Finding
 from posenc_conformance.commands.compare.meanings import compare_meanings
-from posenc_conformance.commands.compare.projections import layers_of
+from posenc_conformance.commands.compare.projections import groups_of, layers_of
 from posenc_conformance.commands.compare.stored import COLUMNS, HINT
 from posenc_conformance.commands.compare.unread import unread_rows
 from posenc_conformance.commands.compare.weights import compare_weights
 from posenc_conformance.door import named
 from posenc_conformance.models.cost import POSITIONS, Cost, cost
-from posenc_conformance.models.meaning import Group, written
+from posenc_conformance.models.meaning import written
 from posenc_conformance.models.misreadings import MISTAKES
 
 WIDTH = 98
@@ -73,15 +73,11 @@ def _with_costs(found: Finding, original: Checkpoint) -> Finding:
     if found.id not in UNPERMUTED or not {"q", "k"} <= {*found.parts}:
         return found
     (swapped,) = [mistake for mistake in MISTAKES if mistake.id == "layout-swapped"]
-    group = _group(original, found.layers[0])
+    group = groups_of(original)[found.layers[0]]
     made = swapped.made(group, original.meaning, original.config)
     if made is None:
         return found
     return replace(found, costs=tuple(cost(group, made, position) for position in POSITIONS))
-
-
-def _group(checkpoint: Checkpoint, number: int) -> Group:
-    return next(group for group in checkpoint.meaning.groups if number in group.layers)
 
 
 def _skipped(original: Checkpoint, converted: Checkpoint) -> Iterator[str]:

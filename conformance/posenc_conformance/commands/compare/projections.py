@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from posenc_conformance.commands.compare.checkpoints import GGUF, Checkpoint
+from posenc_conformance.commands.compare.checkpoints import GGUF, TRANSFORMERS, Checkpoint
 from posenc_conformance.commands.compare.stored import Stored
 from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.models.layer_frequencies import rotated
@@ -81,12 +81,22 @@ def layers_of(checkpoint: Checkpoint) -> dict[int, Layer]:
     for number, role, name, tensor in _placed(checkpoint):
         if tensor.is_read or tensor.lacks:
             found.setdefault(number, {})[role] = name, tensor
-    groups = {number: group for group in checkpoint.meaning.groups for number in group.layers}
+    groups = groups_of(checkpoint)
     return {
         number: _layer(checkpoint, number, groups[number], found[number])
         for number in sorted(found)
         if number in groups
     }
+
+
+def groups_of(checkpoint: Checkpoint) -> dict[int, Group]:
+    """Return the group of each layer; that of a table, which acts once, if there is no other."""
+    groups = checkpoint.meaning.groups
+    found = {number: group for group in groups for number in group.layers}
+    count = checkpoint.config.get("num_hidden_layers", 0)
+    if found or not groups or type(count) is not int:
+        return found
+    return dict.fromkeys(range(count), groups[0])
 
 
 def packed_in(checkpoint: Checkpoint) -> dict[int, dict[str, str]]:
@@ -120,7 +130,23 @@ def _placed(checkpoint: Checkpoint) -> Iterator[tuple[int, str, str, Stored]]:
         place = _place(name)
         if place is not None:
             packed = name.endswith((*PACKERS,))
-            yield *place, name, replace(tensor, is_read=False) if packed else tensor
+            own = _turned_over(tensor) if _is_turned_over(checkpoint, name) else tensor
+            yield *place, name, replace(own, is_read=False) if packed else own
+
+
+def _is_turned_over(checkpoint: Checkpoint, name: str) -> bool:
+    """Return whether a matrix is stored as columns, as transformers' GPT-2 has it."""
+    is_own = checkpoint.config.type == "gpt2" and checkpoint.form == TRANSFORMERS
+    return is_own and name.endswith("c_attn.weight")
+
+
+def _turned_over(tensor: Stored) -> Stored:
+    """Return a matrix with rows and columns exchanged."""
+
+    def load(columns: int) -> Floats:
+        return tensor.load(tensor.columns)[:columns].T
+
+    return replace(tensor, shape=(tensor.columns, tensor.rows), load=load)
 
 
 def _place(name: str) -> tuple[int, str] | None:
@@ -143,7 +169,9 @@ def _layer(
     layer: Layer = {}
     for role, (name, tensor) in found.items():
         if role.startswith(FUSED):
-            parts = _split(checkpoint, tensor.rows, heads, size)
+            parts = [*_split(checkpoint, tensor.rows, heads, size)]
+            # What has another number of rows is there all the same, and not missing.
+            parts = parts or [(part, np.arange(tensor.rows)) for part in (QUERY, KEY, VALUE)]
             for part, rows in parts:
                 key = part + role.removeprefix(FUSED)
                 layer[key] = _as_heads(checkpoint, group, name, tensor, rows, size)

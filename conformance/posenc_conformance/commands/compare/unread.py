@@ -3,7 +3,13 @@
 from collections.abc import Iterator
 
 from posenc_conformance.commands.compare.checkpoints import Checkpoint
-from posenc_conformance.commands.compare.projections import KEY, QUERY, layers_of, packed_in
+from posenc_conformance.commands.compare.projections import (
+    KEY,
+    QUERY,
+    groups_of,
+    layers_of,
+    packed_in,
+)
 from posenc_conformance.errors import in_line
 from posenc_conformance.files import shown
 from posenc_conformance.models.layer_kinds import WITHOUT_POSITIONS
@@ -70,10 +76,8 @@ def _in_neither(original: Checkpoint, converted: Checkpoint) -> Iterator[str]:
     }
     without = sorted(
         number
-        for group in original.meaning.groups
-        if group.attention not in WITHOUT_POSITIONS
-        for number in group.layers
-        if number not in known
+        for number, group in groups_of(original).items()
+        if group.attention not in WITHOUT_POSITIONS and number not in known
     )
     if without:
         yield f"layers {written(without)}: no queries and keys with known names in either file"

@@ -27,6 +27,7 @@ from posenc_conformance.commands.compare.projections import (
     VALUE,
     Heads,
     Layer,
+    groups_of,
     layers_of,
     packed_in,
 )
@@ -62,7 +63,7 @@ def compare_weights(original: Checkpoint, converted: Checkpoint) -> list[Finding
     packed = packed_in(original), packed_in(converted)
     if not (before or packed[0]) or not (after or packed[1]):
         return []
-    groups = [_groups(checkpoint) for checkpoint in (original, converted)]
+    groups = [groups_of(checkpoint) for checkpoint in (original, converted)]
     findings: list[Finding] = []
     others = Others(before)
     for number in sorted(before.keys() | after.keys()):
@@ -76,10 +77,6 @@ def compare_weights(original: Checkpoint, converted: Checkpoint) -> list[Finding
 
 def _without(layer: Layer, unread: Collection[str]) -> Layer:
     return {role: heads for role, heads in layer.items() if role not in unread}
-
-
-def _groups(checkpoint: Checkpoint) -> dict[int, Group]:
-    return {number: group for group in checkpoint.meaning.groups for number in group.layers}
 
 
 def _needed(before: Group, after: Group) -> str | None:
