@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from posenc_conformance.commands.compare.compare_command import Comparison, compare, document, lines
-from posenc_conformance.commands.compare.safetensors_files import unpacked
+from posenc_conformance.commands.compare.safetensors_files import INDEX, unpacked
 from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
 from posenc_lab.compared.conversions import (
@@ -20,9 +20,11 @@ from posenc_lab.compared.conversions import (
     to_meta,
     to_mistral,
 )
-from posenc_lab.compared.families import SHAPES, original
-from posenc_lab.compared.files import write_json, write_safetensors, write_split
+from posenc_lab.compared.families import SHAPES, Original, original
+from posenc_lab.compared.files import STORED, write_json, write_safetensors, write_split
+from posenc_lab.compared.further import FURTHER
 from posenc_lab.compared.judging import judged, names_of, write_converted, write_original
+from posenc_lab.compared.right import RIGHT, Right
 from posenc_lab.compared.wrong import WRONG, Wrong
 
 
@@ -39,7 +41,7 @@ def accepted(before: Path, after: Path) -> bool:
     """Return whether nothing differs, either way round, and rows were compared."""
     both = compared(before, after), compared(after, before)
     return all(
-        not found.differs and any(part.subject == "rows" for part in found.findings)
+        found.exit_code == 0 and any(part.subject == "rows" for part in found.findings)
         for found in both
     )
 
@@ -50,11 +52,19 @@ def llama(tmp_path: Path) -> Path:
 
 
 @pytest.mark.draws
-@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.id)
+@pytest.mark.parametrize("wrong", [*WRONG, *FURTHER], ids=lambda wrong: wrong.id)
 def test_a_wrong_conversion_is_named(wrong: Wrong, tmp_path: Path) -> None:
     verdict = judged(wrong, tmp_path)
     assert verdict.is_rejected, "it is accepted"
     assert verdict.is_named, verdict.names
+
+
+@pytest.mark.draws
+@pytest.mark.parametrize("right", RIGHT, ids=lambda right: right.id)
+def test_a_right_conversion_is_accepted(right: Right, tmp_path: Path) -> None:
+    before = write_original(tmp_path / "original", original(right.family))
+    made = right.convert(original(right.family))
+    assert accepted(before, write_converted(tmp_path / "converted", made, right.kind))
 
 
 @pytest.mark.parametrize("kind", ["F16", "BF16", "F32"])
@@ -194,15 +204,159 @@ def test_layers_that_turn_nothing_may_have_any_common_order(tmp_path: Path) -> N
     assert compared(before, write_original(tmp_path / "keys", made)).differs
 
 
-def test_what_was_not_looked_at_is_said(llama: Path, tmp_path: Path) -> None:
+PACKED = {
+    "GPTQ": (".qweight", "I32", ".scales"),
+    "llm-compressor": (".weight_packed", "I32", ".weight_scale"),
+    "bitsandbytes": (".weight", "U8", ".weight.absmax"),
+    "in I8": (".weight", "I8", ".scale"),
+}
+"""Who packs weights in a way that is not read: the end of their names, their type, and what is
+beside them."""
+
+
+def packed(family: str, name: str) -> Original:
+    """Return a checkpoint whose matrices are packed; what is in them does not matter."""
+    end, kind, beside = PACKED[name]
+    made = original(family)
+    arrays = dict(made.arrays)
+    for weight, array in made.arrays.items():
+        if array.ndim > 1:
+            module = weight.removesuffix(".weight")
+            del arrays[weight]
+            arrays[module + end] = np.zeros((32, 32), STORED[kind])
+            arrays[module + beside] = np.ones(32, np.float32)
+    return replace(made, arrays=arrays)
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_packed_weights_are_not_certified(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = write_original(tmp_path / "original", original("qwen2"))
+    after = write_original(tmp_path / "packed", packed("qwen2", name), None)
+    assert main(["compare", str(before), str(after)]) == 2
+    out = " ".join(capsys.readouterr().out.split())
+    assert (
+        f"packed: k, q, v of layers 0-3 are packed {name if 'in' in name[:2] else 'as ' + name}"
+        in out
+    )
+    assert "no verdict" in out
+    assert "k bias, q bias" not in out.partition("not looked at")[2]
+    made = packed("qwen2", name)
+    made.config["rope_theta"] = 10000.0
+    assert main(["compare", str(before), str(write_original(tmp_path / "base", made, None))]) == 1
+    made = packed("qwen2", name)
+    made.arrays = {key: array for key, array in made.arrays.items() if not key.endswith("bias")}
+    assert main(["compare", str(before), str(write_original(tmp_path / "bias", made, None))]) == 1
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        (["pytorch_model.bin"], "pytorch_model.bin is not read: load it with transformers"),
+        (["pytorch_model-00001-of-00002.bin", "x.h5"], "00001-of-00002.bin … is not read"),
+        ([], "no weights are there"),
+    ],
+)
+def test_weights_in_other_forms_are_not_missing(
+    files: list[str], words: str, llama: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    after = tmp_path / "other"
+    after.mkdir()
+    for file in files:
+        (after / file).write_bytes(b"x")
+    write_json(after / "config.json", original("llama").config)
+    for sides in ((llama, after), (after, llama)):
+        assert main(["compare", *map(str, sides)]) == 2
+        out = " ".join(capsys.readouterr().out.split())
+        assert words in out
+        assert "missing" not in out
+    write_json(after / "config.json", {**original("llama").config, "rope_theta": 10000.0})
+    assert main(["compare", str(llama), str(after)]) == 1
+
+
+def test_unknown_names_of_tensors_are_not_missing(llama: Path, tmp_path: Path) -> None:
     made = original("llama")
     made.arrays = {
-        name.replace(".weight", ".qweight"): array for name, array in made.arrays.items()
+        name.replace("q_proj", "lq").replace("k_proj", "lk"): array
+        for name, array in made.arrays.items()
+        if "v_proj" not in name
     }
-    found = compared(llama, write_original(tmp_path / "packed", made))
-    text = said(found)
-    assert "GPTQ" in text
-    assert "layers 0-3: no queries and keys" in text
+    found = compared(llama, write_original(tmp_path / "other", made))
+    assert found.exit_code == 2
+    assert "no tensor of it is known as queries or keys" in said(found)
+
+
+def test_a_model_that_was_split_needs_all_its_files(llama: Path, tmp_path: Path) -> None:
+    made = original("llama")
+    after = tmp_path / "split"
+    after.mkdir()
+    write_json(after / "config.json", made.config)
+    write_split(after, made.arrays)
+    assert accepted(llama, after)
+    (after / "model-00002-of-00002.safetensors").unlink()
+    with pytest.raises(UserError, match=r"names model-00002-of-00002\.safetensors, which"):
+        compared(llama, after)
+    (after / INDEX).unlink()
+    with pytest.raises(UserError, match="not all of its 2 files are there"):
+        compared(llama, after)
+
+
+def test_files_of_mistral_beside_those_of_transformers_are_left_aside(tmp_path: Path) -> None:
+    before = write_original(tmp_path / "original", original("mistral"))
+    after = write_original(tmp_path / "both", original("mistral"))
+    made = to_mistral(original("mistral"))
+    write_safetensors(after / "consolidated.safetensors", made.arrays)
+    write_json(after / "params.json", made.metadata)
+    assert accepted(before, after)
+
+
+def test_two_models_in_a_folder_are_refused(llama: Path, tmp_path: Path) -> None:
+    after = write_original(tmp_path / "both", original("llama"))
+    write_split(after, original("llama").arrays)
+    with pytest.raises(UserError, match="an index of other files"):
+        compared(llama, after)
+
+
+def test_divisors_of_both_files_count(tmp_path: Path) -> None:
+    made = to_gguf(original("llama"))
+    made.arrays["rope_freqs.weight"] = 1 / made.arrays["rope_freqs.weight"]
+    before = write_converted(tmp_path / "before", made)
+    assert accepted(before, write_converted(tmp_path / "same", made, "BF16"))
+    made.arrays["rope_freqs.weight"] *= 2
+    found = compared(before, write_converted(tmp_path / "other", made, "BF16"))
+    assert names_of(found) == ("divisors",)
+
+
+@pytest.mark.parametrize(
+    ("family", "key", "value", "words"),
+    [
+        ("qwen3", "rope.dimension_count", 30, "qwen3.rope.dimension_count: it is 30"),
+        ("llama", "attention.head_count", 0, "llama.attention.head_count: it is 0"),
+        ("qwen3", "rope.freq_base", 0.5, "qwen3.rope.freq_base: it is 0.5"),
+        ("qwen2", "rope.scaling.type", "wild", "qwen2.rope.scaling.type: 'wild' is not known"),
+        ("qwen2", "rope.scaling.factor", 1e9, "qwen2.rope.scaling.factor: it is"),
+        ("qwen2", "context_length", 0, "qwen2.context_length: it is 0"),
+        ("granite", "attention.scale", "big", "granite.attention.scale: it is 'big'"),
+    ],
+)
+def test_a_gguf_file_is_spoken_of_in_its_keys(
+    family: str, key: str, value: Any, words: str, tmp_path: Path
+) -> None:
+    made = to_gguf(original(family))
+    made.metadata[f"{made.metadata['general.architecture']}.{key}"] = value
+    before = write_original(tmp_path / "original", original(family))
+    with pytest.raises(UserError) as refused:
+        compared(before, write_converted(tmp_path / "converted", made))
+    assert words in str(refused.value)
+
+
+def test_so_is_a_params_json(tmp_path: Path) -> None:
+    made = to_mistral(original("mistral"))
+    made.metadata["n_heads"] = 0
+    before = write_original(tmp_path / "original", original("mistral"))
+    with pytest.raises(UserError, match=r"params\.json: n_heads: it is 0"):
+        compared(before, write_converted(tmp_path / "converted", made))
 
 
 def test_the_command_has_three_exit_codes(

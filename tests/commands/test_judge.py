@@ -1,6 +1,8 @@
 """``posenc judge`` starts an engine with a probe, judges it, and ends it whatever happens."""
 
 import os
+import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -15,6 +17,7 @@ from posenc_conformance.checks.deployed import CONTEXT
 from posenc_conformance.commands.judge import judge_command, running
 from posenc_conformance.commands.judge.arguments import FLAGS, HANDED_ON, SHORT
 from posenc_conformance.commands.judge.plan import Line
+from posenc_conformance.commands.judge.run_options import ITS_OWN, OTHERS
 from posenc_conformance.commands.main import main
 from posenc_lab.deployed.judging import folder_of
 
@@ -39,7 +42,8 @@ def serve(handler):
 
 class Answers(BaseHTTPRequestHandler):
     def do_GET(self):
-        self.reply(b'{"data": [{"id": "probe"}]}', 200)
+        listed = b"" if kind == "lists-nothing" else b'{"id": "probe"}'
+        self.reply(b'{"data": [' + listed + b"]}", 200)
 
     def do_POST(self):
         self.reply(b'{"error": "the cache is on fire"}', 500)
@@ -69,11 +73,23 @@ if kind == "talks":
 if kind == "silent":
     print("loading", flush=True)
     time.sleep(99)
-if kind in ("Plain", "NoScaling"):
+if kind in ("Plain", "NoScaling", "Breaks"):
     from posenc_lab.deployed import right, wrong
     from posenc_lab.deployed.engine import read_checkpoint
     from posenc_lab.deployed.server import Handler
 
+    if kind == "Breaks":  # before the fifth answer
+        asked, kind = [], "Plain"
+        answer = Handler.do_POST
+
+        def do_POST(handler):
+            asked.append(handler)
+            if len(asked) > 4:
+                print("CUDA error: an illegal memory access was encountered", flush=True)
+                os._exit(17)
+            return answer(handler)
+
+        Handler.do_POST = do_POST
     Handler.engine = {**vars(wrong), **vars(right)}[kind](*read_checkpoint(Path(folder)))
     serve(Handler)
 serve(Answers)
@@ -145,8 +161,24 @@ def test_a_wrong_engine_fails_by_name(
     engine: Callable[[str], str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     options = ["--posenc-context=512", "-k", "distance-7", "--dtype=float32"]
-    assert main(["judge", engine("NoScaling"), MODEL, *options]) == 1
-    assert "scaling-ignored" in capfd.readouterr().out
+    assert main(["judge", engine("NoScaling"), MODEL, *options, "--", "--seed", "1"]) == 1
+    out, error = capfd.readouterr()
+    assert "scaling-ignored" in out
+    (line,) = [line[2:] for line in error.splitlines() if line.startswith("$ ")]
+    again = ["posenc", "judge", engine("NoScaling"), MODEL, *options]
+    assert shlex.split(line) == [*again, "-k", "distance-7", "--", "--seed", "1"]
+
+
+@pytest.mark.slow
+def test_an_engine_that_dies_while_it_is_judged_gets_no_verdict(
+    engine: Callable[[str], str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--posenc-context=512", "-k", "distance-1 or distance-2 or prefill"]
+    assert main(["judge", engine("Breaks"), MODEL, *options, "--dtype=float32"]) == 2
+    error = capfd.readouterr().err
+    assert re.search(r"the engine ended \(code 17\) after [1-9]\d* of \d+ questions", error)
+    assert "its last lines:\n  CUDA error: an illegal memory access" in error
+    assert "for one check alone" not in error
 
 
 @pytest.mark.slow
@@ -190,8 +222,11 @@ def test_a_mistyped_option_is_refused(option: str, capsys: pytest.CaptureFixture
 
 
 def test_options_of_the_run_are_those_of_the_plugin(pytestconfig: pytest.Config) -> None:
+    names = pytestconfig._parser.optparser._option_string_actions
     for name in (*HANDED_ON, *SHORT, *FLAGS):
-        assert name in pytestconfig._parser.optparser._option_string_actions, name
+        assert name in names, name
+    known = {*HANDED_ON, *OTHERS, *ITS_OWN} - {"--junitxml", "--impl"}
+    assert known == {name for name in names if name.startswith("--posenc-")}
 
 
 def test_an_engine_is_started_for_the_longest_text(
@@ -286,8 +321,35 @@ def test_an_engine_that_dies_while_it_is_judged_is_named(
         return 1
 
     monkeypatch.setattr(judge_command, "_judged", killed)
-    assert main(["judge", engine("errors"), MODEL]) == 1
-    assert "was ended by signal 9 while it was judged" in capfd.readouterr().err
+    assert main(["judge", engine("errors"), MODEL]) == 2
+    assert "the engine ended (signal 9) while it was judged" in capfd.readouterr().err
+
+
+def test_one_that_dies_after_it_was_judged_is_told(
+    engine: Callable[[str], str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def killed(*_: object) -> int:
+        os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+        sleep(0.3)
+        return 0
+
+    monkeypatch.setattr(judge_command, "_judged", killed)
+    assert main(["judge", engine("errors"), MODEL]) == 0
+    assert "was ended by signal 9 after it was judged" in capfd.readouterr().err
+
+
+def test_an_engine_that_lists_no_probe_is_told_how_to_name_it(
+    engine: Callable[[str], str], capfd: pytest.CaptureFixture[str], unjudged: list[str]
+) -> None:
+    assert main(["judge", engine("lists-nothing"), MODEL]) == 2
+    error = capfd.readouterr().err
+    assert "--name=NAME" in error
+    assert "--impl" not in error
+    assert not unjudged
+    assert main(["judge", engine("lists-nothing"), MODEL, "--name=it"]) == 0
 
 
 # What cannot be judged.
@@ -317,6 +379,30 @@ REFUSED = {
     "options for no command": ("transformers llama-2-7b -- --seed 1", "--seed 1"),
     "a GGUF file where none is loaded": ("mlx-lm llama-2-7b --gguf", "--gguf"),
     "no folder": ("mlx-lm llama-2-7b --out=", "--out="),
+    **{
+        option: (f"transformers llama-2-7b {option}", words)
+        for option, words in {
+            "--posenc-context=511": "give 512 or more",
+            "--posenc-context=100": "--posenc-context=100",
+            "--posenc-context=-1": "give 512 or more",
+            "--posenc-context=many": "no number of tokens",
+            "--posenc-shift=511": "give 512 or more",
+            "--posenc-dtype=float": "bfloat16",
+            "--posenc-cache=int2": "int4",
+            "--posenc-timeout=0": "give more than 0",
+            "--posenc-timeout=soon": "no number of seconds",
+            "--posenc-known=nowhere.yaml": "no such file",
+            "--posenc-report=nowhere/r.json": "its folder is not there",
+            "--posenc-html=nowhere/r.html": "its folder is not there",
+            "--junitxml=nowhere/r.xml": "its folder is not there",
+            "--posenc-contxt=512": "did you mean --posenc-context?",
+            "--posenc-model=llama-2-7b": "is given the model",
+            "--impl=http://localhost:1/v1": "starts the engine itself",
+            "--port=99999": "--port=99999 is out of range",
+            "--port=0": "give a port from 1 to 65535",
+            "--port=-1": "is out of range",
+        }.items()
+    },
 }
 
 

@@ -30,9 +30,10 @@ PATIENCE = 5.0
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return 0 for success, 1 for a finding such as drift, 2 for a UserError."""
-    typed = split(sys.argv[1:] if arguments is None else arguments)
+    words = (*(sys.argv[1:] if arguments is None else arguments),)
+    typed = split(words)
     options = _parser().parse_args(typed.own)
-    options.of_run, options.of_engine = typed.of_run, typed.of_engine
+    options.of_run, options.of_engine, options.typed = typed.of_run, typed.of_engine, words
     if isinstance(sys.stdout, TextIOWrapper):  # a terminal may lack a letter of ours
         sys.stdout.reconfigure(errors="replace")
     try:
@@ -278,7 +279,7 @@ def _compare(options: argparse.Namespace) -> int:
     found = compare_command.compare(options.original, options.converted)
     lines = [compare_command.document(found)] if options.json else compare_command.lines(found)
     print("\n".join(lines))
-    return 1 if found.differs else 0
+    return found.exit_code
 
 
 def _probe(options: argparse.Namespace) -> int:
@@ -315,6 +316,7 @@ def _judge(options: argparse.Namespace) -> int:
         verbose=options.verbose,
         judge_options=judge_options(options),
         engine_options=options.of_engine,
+        typed=options.typed,
     )
     return judge(order)
 

@@ -314,9 +314,8 @@ def _model_named(where: str, name: str, asked: Sequence[Model]) -> Model:
     named = {name_of(model): model for model in asked}
     if asked and name not in named:
         raise UserError(
-            f"{where} serves the probe {in_line(name)!r}, and --posenc-model asks for "
-            f"{', '.join(named)}",
-            "leave out --posenc-model, or serve the other probe",
+            f"{where} serves the probe {in_line(name)!r}, not that of {', '.join(named)}",
+            "serve the other probe, or ask for the model whose probe is served",
         )
     if name.startswith(OWN) and name not in named:
         raise UserError(

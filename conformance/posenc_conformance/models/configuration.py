@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.models.architectures import GRIDS, LEARNED, NOT_SPECIFIED, ROTARY, TEXTS
 from posenc_conformance.models.defaults import Default, of_class
 from posenc_conformance.models.fields import demand_shallow, demand_sound
-from posenc_conformance.models.params import from_json
+from posenc_conformance.models.keys.spelled import Keys, spelled, spelled_errors
+from posenc_conformance.models.params import KEYS, from_json
 from posenc_conformance.models.parts import (
     TEXT,
     Part,
@@ -100,6 +101,8 @@ class Configuration:
     """The parts of the file, if it has more than a text."""
     format: str = "config.json"
     """The format of the file."""
+    keys: Keys = field(default_factory=dict)
+    """The file's own keys, by the names of fields; empty if they are the same."""
 
     @property
     def layout(self) -> str:
@@ -153,7 +156,8 @@ class Configuration:
 
     def wrong(self, name: str, what: str, hint: str = HINT) -> UserError:
         """Make the error for a field."""
-        return UserError(f"{self.where}: {in_line(name)}: {what}", hint)
+        cause = spelled(f"{in_line(name)}: {what}", self.keys)
+        return UserError(f"{self.where}: {cause}", spelled(hint, self.keys))
 
 
 def read_configuration(path: Path) -> Configuration:
@@ -165,18 +169,17 @@ def read_configuration(path: Path) -> Configuration:
     if path.is_dir():
         path = found_in(path)
     if path.suffix == ".gguf":
-        from posenc_conformance.models.gguf import fields_of
+        from posenc_conformance.models.gguf import read_gguf, understood
 
-        fields, layout, taken = fields_of(path)
-        form = "GGUF"
-    else:
-        raw = as_released(path)
-        given = from_json(raw, str(path))
-        if given is None:
-            return configuration(raw, str(path))
-        fields, layout, taken, form = given
-    config = configuration(fields, str(path))
-    return replace(config, stored=layout, taken=taken, format=form)
+        return understood(read_gguf(path), str(path))
+    raw = as_released(path)
+    given = from_json(raw, str(path))
+    if given is None:
+        return configuration(raw, str(path))
+    fields, layout, taken, form = given
+    with spelled_errors(str(path), KEYS):
+        config = configuration(fields, str(path))
+    return replace(config, stored=layout, taken=taken, format=form, keys=KEYS)
 
 
 FILES = ("config.json", "params.json")

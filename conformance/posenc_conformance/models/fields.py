@@ -96,6 +96,7 @@ FIELDS: Mapping[str, Kind] = {
     "alibi": FLAG,
     "alibi_bias_max": number(1000),
     "attention_chunk_size": integer(LENGTH),
+    "attention_multiplier": number(1000),
     "attn_config": BLOCK,
     "attn_layer_indices": listed(integer(LAYERS, 0), LAYERS),
     "attn_layer_offset": integer(LAYERS, 0),

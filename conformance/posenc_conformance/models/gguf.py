@@ -7,15 +7,17 @@ read.
 
 import struct
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from posenc_conformance.door import POINTER, opened
 from posenc_conformance.errors import in_line
-from posenc_conformance.models.configuration import FieldDict
+from posenc_conformance.models.configuration import Configuration, FieldDict, configuration
+from posenc_conformance.models.keys.of_gguf import TABLES, keys_of
+from posenc_conformance.models.keys.spelled import spelled_errors
 from posenc_conformance.models.loader import OF_OLLAMA, TOWERS
-from posenc_conformance.models.metadata import TABLES, Read, to_config
+from posenc_conformance.models.metadata import to_config
 
 NUMBERS = {
     0: "<B",
@@ -70,15 +72,37 @@ def contents_of(path: Path) -> Contents:
         return _Reader(stream).contents()
 
 
-def fields_of(path: Path) -> Read:
-    """Read the fields of config.json, the layout of queries and keys, and defaults of a GGUF file.
+@dataclass(frozen=True)
+class Said:
+    """What a GGUF file says about positions."""
 
-    Raises UserError if the file cannot be read or its metadata are not understood.
+    metadata: FieldDict
+    tables: Mapping[str, list[float]]
+    """The tensors that divide frequencies, by name."""
+    marks: Set[str]
+
+
+def understood(said: Said, where: str) -> Configuration:
+    """Return the configuration that a GGUF file stands for.
+
+    Raises UserError, in the keys of the file, for metadata that are not understood.
+    """
+    fields, layout, taken = to_config(said.metadata, said.tables, where, said.marks)
+    keys = keys_of(said.metadata)
+    with spelled_errors(where, keys):
+        config = configuration(fields, where)
+    return replace(config, stored=layout, taken=taken, format="GGUF", keys=keys)
+
+
+def read_gguf(path: Path) -> Said:
+    """Read the metadata of a GGUF file, and its tables of divisors.
+
+    Raises UserError if the file cannot be read.
     """
     with opened(path, "give a GGUF file", "cannot be read as GGUF") as stream:
         reader = _Reader(stream)
-        metadata, tensors = reader.read()
-    return to_config(metadata, tensors, str(path), reader.marks)
+        metadata, tables = reader.read()
+    return Said(metadata, tables, reader.marks)
 
 
 class _Reader:

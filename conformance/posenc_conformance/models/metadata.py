@@ -16,6 +16,7 @@ from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import FieldDict, Fields
 from posenc_conformance.models.defaults import Default
+from posenc_conformance.models.keys.of_gguf import FREQUENCIES, LONG, NAMES, SCALING, SHORT, TABLES
 from posenc_conformance.models.loader import OLD_ARCHITECTURES, completed, divided
 
 HALF, INTERLEAVED = "half", "interleaved"
@@ -130,24 +131,6 @@ ARCHITECTURES: Mapping[str, Architecture] = {
 }
 """The known architectures. Others are refused."""
 
-NAMES: Mapping[str, str] = {
-    "attention.head_count": "num_attention_heads",
-    "attention.key_length": "head_dim",
-    "block_count": "num_hidden_layers",
-    "context_length": "max_position_embeddings",
-    "embedding_length": "hidden_size",
-    "rope.dimension_count": "rotary_dim",
-    "rope.freq_base": "rope_theta",
-}
-"""Fields of config.json, by GGUF key."""
-SCALING: Mapping[str, str] = {
-    "rope.scaling.type": "rope_type",
-    "rope.scaling.factor": "factor",
-    "rope.scaling.original_context_length": "original_max_position_embeddings",
-    "rope.scaling.yarn_beta_fast": "beta_fast",
-    "rope.scaling.yarn_beta_slow": "beta_slow",
-}
-"""Fields of the block of scaling, by GGUF key."""
 TOLD_APART = (
     "attention.sliding_window",
     "attention.sliding_window_pattern",
@@ -164,8 +147,10 @@ LOGARITHM = "rope.scaling.yarn_log_multiplier"
 """The key of mscale and mscale_all_dim, which are equal in all released models."""
 WARMTH = "attention.temperature_scale"
 """The key of the factor by which queries grow with the position."""
+SCORES = "attention.scale"
+"""The key of what Granite multiplies scores by, in place of 1/√d."""
 ABOVE_ZERO = ("rope.freq_base", "rope.scaling.factor")
-NOT_NEGATIVE = (LOGARITHM, WARMTH)
+NOT_NEGATIVE = (LOGARITHM, WARMTH, SCORES)
 """Keys whose numbers are used in arithmetic before the values of fields are checked."""
 
 _IGNORED: Mapping[str, str] = {
@@ -188,10 +173,6 @@ ABOUT_POSITIONS = re.compile(
 )
 """Keys that seem to affect positions."""
 
-FREQUENCIES = "rope_freqs.weight"
-LONG, SHORT = "rope_factors_long.weight", "rope_factors_short.weight"
-TABLES = (FREQUENCIES, LONG, SHORT)
-"""Tensors that divide frequencies: for all texts, or for long and for short ones."""
 LLAMA_3: Mapping[str, Any] = {
     "rope_type": "llama3",
     "low_freq_factor": 1.0,
@@ -240,8 +221,17 @@ def to_config(
         if key.startswith(prefix) and value is not None
     }
     here = ARCHITECTURES[known]
+    if not here.two_sizes:  # where ones say which pairs turn
+        tables = _dividing(tables)
     own, taken = completed(architecture, here.type if here.turns else "", own, marks)
     return *_Reader(here, own, tables, where, prefix).fields(), taken
+
+
+def _dividing(tables: Mapping[str, Sequence[float]]) -> Mapping[str, Sequence[float]]:
+    """Return tables without one of ones for all texts, which changes nothing."""
+    return {
+        name: table for name, table in tables.items() if name != FREQUENCIES or {*table} != {1.0}
+    }
 
 
 @dataclass(frozen=True)
@@ -264,6 +254,8 @@ class _Reader:
             self._demand_number(key)
         config: FieldDict = {"model_type": self.architecture.type}
         config |= {field: self.own[key] for key, field in NAMES.items() if key in self.own}
+        if self.architecture.type.startswith("granite") and self.own.get(SCORES):
+            config["attention_multiplier"] = self.own[SCORES]
         if "block_count" in self.own:
             config["num_hidden_layers"] = self._count()
         if "rope_theta" in config:

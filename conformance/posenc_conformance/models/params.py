@@ -29,6 +29,12 @@ YARN: Mapping[str, str] = {
     "original_max_position_embeddings": "original_max_position_embeddings",
 }
 """Fields of the block ``yarn``, with their names in config.json."""
+KEYS: Mapping[str, str] = {
+    **{field: name for name, field in NAMES.items() if name != "max_position_embeddings"},
+    **{f"rope_scaling.{field}": f"yarn.{name}" for name, field in YARN.items()},
+    "rope_scaling": "yarn",
+}
+"""Names of fields in params.json, by their names in config.json."""
 WARMTH = "llama_4_scaling"
 """The block about the factor by which queries grow with the position."""
 ORIGINAL = "original_max_position_embeddings"

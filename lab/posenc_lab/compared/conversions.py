@@ -9,7 +9,7 @@ import numpy as np
 from posenc_lab.compared.families import HEADS, HIDDEN, KV_HEADS, LAYERS, SIZE, Original
 from posenc_lab.compared.files import STORED, Array, Arrays, Fields
 
-GGUF, MISTRAL, META = "gguf", "mistral", "meta"
+GGUF, MISTRAL, META, FOLDER = "gguf", "mistral", "meta", "folder"
 
 
 @dataclass
@@ -28,10 +28,12 @@ ARCHITECTURES = {
     "qwen2": "qwen2",
     "qwen3": "qwen3",
     "gemma3": "gemma3",
+    "granite": "granite",
+    "gpt2": "gpt2",
     "phi3": "phi3",
     "gpt-neox": "gptneox",
 }
-PERMUTED = ("llama", "llama-biased", "mistral")
+PERMUTED = ("llama", "llama-biased", "mistral", "granite")
 PARTS = {
     "q_proj": "attn_q",
     "k_proj": "attn_k",
@@ -40,9 +42,10 @@ PARTS = {
     "k_norm": "attn_k_norm",
     "qkv_proj": "attn_qkv",
     "query_key_value": "attn_qkv",
+    "c_attn": "attn_qkv",
 }
 OF_MISTRAL = {"q_proj": "wq", "k_proj": "wk", "v_proj": "wv"}
-TENSOR = re.compile(r"layers\.(\d+)\.\w+\.(\w+)\.(weight|bias)$")
+TENSOR = re.compile(r"(?:layers|h)\.(\d+)\.\w+\.(\w+)\.(weight|bias)$")
 
 
 def permuted(array: Array, heads: int) -> Array:
@@ -86,6 +89,8 @@ def _laid(original: Original, part: str, array: Array) -> Array:
     if original.name == "gpt-neox":
         by_head = array.reshape(HEADS, 3, SIZE, *array.shape[1:])
         return by_head.swapaxes(0, 1).reshape(array.shape)
+    if original.name == "gpt2":
+        return array.T
     if original.name == "gemma3" and "norm" in part:
         return array + np.float32(1)
     return array
@@ -102,8 +107,12 @@ def _keys(original: Original) -> Fields:
         "rope.dimension_count": SIZE // 4 if original.name == "gpt-neox" else SIZE,
         "rope.freq_base": float(config.get("rope_theta", 10000)),
     }
+    if original.name == "gpt2":
+        return {key: value for key, value in keys.items() if not key.startswith("rope.")}
     if original.name not in ("gpt-neox", "phi3"):
         keys |= {"attention.key_length": SIZE, "attention.value_length": SIZE}
+    if "attention_multiplier" in config:
+        keys["attention.scale"] = config["attention_multiplier"]
     if original.name == "gemma3":
         keys |= {
             "attention.sliding_window": 512,
@@ -192,6 +201,17 @@ def to_meta(original: Original) -> Converted:
     return made
 
 
+def to_folder(original: Original) -> Converted:
+    """Save a checkpoint again as it is, as transformers does."""
+    return Converted(FOLDER, dict(original.config), dict(original.arrays))
+
+
+def to_mlx(original: Original, bits: int = 4, size: int = 64) -> Converted:
+    """Convert a checkpoint to MLX's form, with matrices in groups."""
+    config = {**original.config, "quantization": {"bits": bits, "group_size": size}}
+    return Converted(FOLDER, config, in_groups(original.arrays, bits, size))
+
+
 def grouped(array: Array, bits: int, size: int) -> Arrays:
     """Quantise a matrix as MLX does: codes, and the step and the least number of each group."""
     groups = array.reshape(len(array), -1, size).astype(np.float64)
@@ -237,4 +257,15 @@ def in_float8(arrays: Arrays, block: int = 128) -> Arrays:
                 stored[part] = array[part] / scales[row, column]
         made[name] = stored.astype(STORED["F8_E4M3"])
         made[f"{name}_scale_inv"] = scales
+    return made
+
+
+def float8_by_rows(arrays: Arrays) -> Arrays:
+    """Quantise matrices to float8 with a scale for each row, as llm-compressor does."""
+    made = dict(arrays)
+    for name, array in arrays.items():
+        if array.ndim > 1:
+            scale = np.abs(array).max(axis=1, keepdims=True) / 448
+            made[name] = (array / scale).astype(STORED["F8_E4M3"])
+            made[f"{name}_scale"] = scale
     return made

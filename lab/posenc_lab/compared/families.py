@@ -45,6 +45,11 @@ SHAPES: dict[str, list[tuple[str, tuple[int, ...]]]] = {
     "qwen2": [*_apart(biases=True)],
     "qwen3": [*_apart(norms=True)],
     "gemma3": [*_apart(norms=True)],
+    "granite": [*_apart()],
+    "gpt2": [
+        ("attn.c_attn.weight", (HIDDEN, 3 * HEADS * SIZE)),
+        ("attn.c_attn.bias", (3 * HEADS * SIZE,)),
+    ],
     "phi3": [("self_attn.qkv_proj.weight", (FUSED * SIZE, HIDDEN))],
     "gpt-neox": [
         ("attention.query_key_value.weight", (3 * HEADS * SIZE, HIDDEN)),
@@ -110,6 +115,13 @@ OWN: dict[str, Fields] = {
         "sliding_window_pattern": 2,
         "max_position_embeddings": 32768,
     },
+    "granite": {
+        "model_type": "granite",
+        "rope_theta": 10000000.0,
+        "attention_multiplier": 0.0078125,
+        "max_position_embeddings": 131072,
+    },
+    "gpt2": {"model_type": "gpt2", "max_position_embeddings": 1024},
     "phi3": {
         "model_type": "phi3",
         "rope_theta": 10000.0,
@@ -125,9 +137,13 @@ OWN: dict[str, Fields] = {
         "max_position_embeddings": 2048,
     },
 }
-WITHOUT = {"phi3": ("head_dim",), "gpt-neox": ("head_dim", "num_key_value_heads")}
+WITHOUT = {
+    "phi3": ("head_dim",),
+    "gpt-neox": ("head_dim", "num_key_value_heads"),
+    "gpt2": ("head_dim", "num_key_value_heads"),
+}
 """Fields that a family's configuration does not have."""
-OUTER = {"gpt-neox": "gpt_neox.layers"}
+OUTER = {"gpt-neox": "gpt_neox.layers", "gpt2": "transformer.h"}
 
 
 def original(name: str) -> Original:

@@ -21,6 +21,9 @@ STORED = {
     "BF16": np.dtype(ml_dtypes.bfloat16),
     "F8_E4M3": np.dtype(ml_dtypes.float8_e4m3fn),
     "U32": np.dtype("<u4"),
+    "I32": np.dtype("<i4"),
+    "U8": np.dtype("u1"),
+    "I8": np.dtype("i1"),
 }
 NAMES = {dtype: name for name, dtype in STORED.items()}
 GGUF_TYPES = {"F32": 0, "F16": 1, "BF16": 30, "Q8_0": 8}

@@ -5,9 +5,17 @@ from pathlib import Path
 
 from posenc_conformance.commands.compare.compare_command import Comparison, compare
 from posenc_conformance.errors import UserError
-from posenc_lab.compared.conversions import GGUF, META, Converted, to_gguf
+from posenc_lab.compared.conversions import FOLDER, GGUF, META, Converted, to_gguf
 from posenc_lab.compared.families import Original, original
-from posenc_lab.compared.files import STORED, write_gguf, write_json, write_safetensors, write_torch
+from posenc_lab.compared.files import (
+    STORED,
+    Arrays,
+    write_gguf,
+    write_json,
+    write_safetensors,
+    write_torch,
+)
+from posenc_lab.compared.further import FURTHER
 from posenc_lab.compared.wrong import WRONG, Wrong
 
 REFUSED = "refused"
@@ -24,27 +32,38 @@ class Verdict:
     is_named: bool
 
 
-def write_original(folder: Path, made: Original, kind: str = "BF16") -> Path:
-    """Write a folder of transformers."""
+def write_original(folder: Path, made: Original, kind: str | None = "BF16") -> Path:
+    """Write a folder of transformers; arrays as they are if ``kind`` is None."""
     folder.mkdir(parents=True)
     write_json(folder / "config.json", made.config)
-    arrays = {name: array.astype(STORED[kind]) for name, array in made.arrays.items()}
-    write_safetensors(folder / "model.safetensors", arrays)
+    stored = made.arrays if kind is None else as_stored(made.arrays, kind)
+    write_safetensors(folder / "model.safetensors", stored)
     return folder
 
 
+def as_stored(arrays: Arrays, kind: str) -> Arrays:
+    """Return arrays in a type; packed ones, and those that are not in float32, as they are."""
+    return {
+        name: array.astype(STORED[kind]) if array.dtype == STORED["F32"] else array
+        for name, array in arrays.items()
+    }
+
+
 def write_converted(path: Path, made: Converted, kind: str = "F16") -> Path:
-    """Write a GGUF file, or the folder of Mistral or Meta; return its path."""
+    """Write a GGUF file, or a folder of its form; return its path."""
     if made.form == GGUF:
         write_gguf(path.with_suffix(".gguf"), made.metadata, made.arrays, kind)
         return path.with_suffix(".gguf")
     path.mkdir(parents=True)
+    if made.form == FOLDER:
+        write_json(path / "config.json", made.metadata)
+        write_safetensors(path / "model.safetensors", as_stored(made.arrays, kind))
+        return path
     write_json(path / "params.json", made.metadata)
     if made.form == META:
         write_torch(path / "consolidated.00.pth", made.arrays)
         return path
-    arrays = {name: array.astype(STORED[kind]) for name, array in made.arrays.items()}
-    write_safetensors(path / "consolidated.safetensors", arrays)
+    write_safetensors(path / "consolidated.safetensors", as_stored(made.arrays, kind))
     return path
 
 
@@ -73,6 +92,6 @@ def all_judged(folder: Path, kind: str = "F16") -> list[Verdict]:
     """Judge all wrong conversions, or all to GGUF for a kind that only GGUF has."""
     return [
         judged(wrong, folder / wrong.id, kind)
-        for wrong in WRONG
+        for wrong in (*WRONG, *FURTHER)
         if kind in STORED or wrong.convert is to_gguf
     ]

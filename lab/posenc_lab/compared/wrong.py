@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from posenc_lab.compared.conversions import (
+    FOLDER,
+    GGUF,
     Converted,
     heads_of,
     llama_3_divisors,
@@ -40,17 +42,23 @@ class Wrong:
         return converted
 
 
+def name_of(made: Converted, layer: int, part: str, kind: str = "weight") -> str:
+    """Return the name of a tensor in a converted file, of a part such as ``q`` or ``q_norm``."""
+    if made.form == FOLDER:
+        module = part if "_" in part else f"{part}_proj"
+        return f"model.layers.{layer}.self_attn.{module}.{kind}"
+    if made.form == GGUF:
+        return f"blk.{layer}.attn_{part}.{kind}"
+    return f"layers.{layer}.attention.w{part}.{kind}"
+
+
 def rows(part: str, change: Callable[[Array, int], Array], layers: range = range(LAYERS)) -> Edit:
     """Change a projection, such as ``q.weight``, in some layers."""
     name, kind = part.split(".")
 
     def edit(made: Converted, _: Original) -> None:
         for layer in layers:
-            key = (
-                f"blk.{layer}.attn_{name}.{kind}"
-                if made.form == "gguf"
-                else f"layers.{layer}.attention.w{name}.{kind}"
-            )
+            key = name_of(made, layer, name, kind)
             made.arrays[key] = np.ascontiguousarray(change(made.arrays[key], heads_of(name)))
 
     return edit
@@ -68,7 +76,7 @@ def key(name: str, value: object) -> Edit:
     """Set a key of the metadata; None removes it."""
 
     def edit(made: Converted, _: Original) -> None:
-        full = name if made.form != "gguf" else f"{made.metadata['general.architecture']}.{name}"
+        full = name if made.form != GGUF else f"{made.metadata['general.architecture']}.{name}"
         if value is None:
             del made.metadata[full]
         else:
@@ -260,6 +268,17 @@ def _of_fused() -> Iterator[Wrong]:
     yield Wrong("phi3-by-groups", "phi3", rows(weight, _fused_as_groups), other, others=True)
 
 
+def _with(value: float) -> Callable[[Array], Array]:
+    """Return a change that puts a number into a table, behind its middle."""
+
+    def changed(array: Array) -> Array:
+        array = array.copy()
+        array[len(array) // 2 + 1] = value
+        return array
+
+    return changed
+
+
 def _of_meaning() -> Iterator[Wrong]:
     yield Wrong("base-dropped", "mistral", key("rope_theta", 10000.0), ("base",), to_mistral)
     yield Wrong("base-of-gguf", "qwen3", key("rope.freq_base", 10000.0), ("base",))
@@ -280,7 +299,9 @@ def _of_meaning() -> Iterator[Wrong]:
         *(key(f"rope.scaling.{k}", None) for k in ("type", "factor", "original_context_length"))
     )
     yield Wrong("yarn-dropped", "qwen2", yarn, ("scaling",))
-    yield Wrong("yarn-as-linear", "qwen2", key("rope.scaling.type", "linear"), ("refused",))
+    yield Wrong("yarn-as-linear", "qwen2", key("rope.scaling.type", "linear"), ("scaling",))
+    only = both(*(key(f"rope.scaling.{k}", None) for k in ("type", "factor")))
+    yield Wrong("yarn-dropped-but-its-context", "qwen2", only, ("scaling",))
     longer = key("rope.scaling.original_context_length", 131072)
     yield Wrong("yarn-of-the-whole-context", "qwen2", longer, ("scaling",))
     wide = key("attention.sliding_window", 1024)
@@ -293,6 +314,24 @@ def _of_meaning() -> Iterator[Wrong]:
     yield Wrong("window-of-phi3-lost", "phi3", none, ("window",))
     lists = table("rope_factors_long.weight", lambda array: array[::-1].copy())
     yield Wrong("long-list-reversed", "phi3", lists, ("lists",))
+    for span in ("long", "short"):
+        name = f"rope_factors_{span}.weight"
+        yield Wrong(f"{span}-list-lost", "phi3", lost(name), ("list-missing",))
+        counts = ("divisors-of-another-count",)
+        half = table(name, lambda array: array[::2].copy())
+        yield Wrong(f"{span}-list-cut", "phi3", half, counts)
+    yield Wrong("both-lists-lost", "phi3", lost("rope_factors"), ("scaling",))
+    for name, family in (("rope_freqs", "llama"), ("rope_factors_long", "phi3")):
+        for value, id in (
+            (np.nan, "finite"),
+            (np.inf, "finite"),
+            (-1, "positive"),
+            (0, "positive"),
+        ):
+            one = table(f"{name}.weight", _with(value))
+            yield Wrong(f"{name}-with-{value}", family, one, (f"divisors-not-{id}",))
+    half = table("rope_freqs.weight", lambda array: array[::2].copy())
+    yield Wrong("rope-freqs-cut", "llama", half, ("divisors-of-another-count",))
     factor = key("rope.scaling.attn_factor", None)
     yield Wrong("attention-factor-dropped", "phi3", factor, ("attention-factor",))
     yield Wrong("context-cut", "qwen3", key("context_length", 4096), ("context",))

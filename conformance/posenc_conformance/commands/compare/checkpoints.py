@@ -1,15 +1,18 @@
 """A checkpoint: what its configuration means, and its tensors, whatever files have them."""
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from posenc_conformance.commands.compare import gguf_tensors, safetensors_files, torch_files
+from posenc_conformance.commands.compare import (
+    gguf_meaning,
+    gguf_tensors,
+    safetensors_files,
+    torch_files,
+)
 from posenc_conformance.commands.compare.stored import HINT, Tensors
 from posenc_conformance.door import named
-from posenc_conformance.errors import UserError, in_line
+from posenc_conformance.errors import UserError
 from posenc_conformance.files import shown
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.models.configuration import (
@@ -21,9 +24,7 @@ from posenc_conformance.models.configuration import (
 )
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.file import NOT_UNDERSTOOD
-from posenc_conformance.models.gguf import contents_of
 from posenc_conformance.models.meaning import Meaning
-from posenc_conformance.models.metadata import FREQUENCIES, to_config
 
 GGUF, TRANSFORMERS, MLX, MISTRAL, META = "GGUF", "transformers", "MLX", "Mistral", "Meta"
 FORMATS = {
@@ -34,6 +35,9 @@ FORMATS = {
     META: "a checkpoint of Meta",
 }
 """Forms of checkpoints, for people."""
+WITHOUT_LENGTHS = ("default", "linear")
+LEFT_OVER = ("original_max_position_embeddings", "beta_fast", "beta_slow")
+"""Parameters of other scaling that no code reads in a block of these types."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,8 @@ class Checkpoint:
     tensors: Tensors
     divisors: Floats | None = None
     """A table that divides frequencies and belongs to no known scaling; None in other files."""
+    flaws: tuple[gguf_meaning.Flaw, ...] = ()
+    """What is wrong with such tables."""
 
     @property
     def words(self) -> str:
@@ -72,9 +78,9 @@ def open_checkpoint(path: Path) -> Checkpoint:
         return _from_gguf(file)
     if not path.is_dir():
         raise UserError(f"{shown(path)} is neither a folder nor named .gguf", HINT)
-    form, config = _of_folder(path)
+    form, file = _of_folder(path)
     with named(path, NOT_UNDERSTOOD, "is not understood"):
-        derived = meaning(config)
+        config, derived = _understood(file)
     tensors = (
         torch_files.tensors_in(path)
         if form == META
@@ -96,8 +102,32 @@ def _gguf_in(path: Path) -> Path | None:
     return None
 
 
-def _of_folder(path: Path) -> tuple[str, Configuration]:
-    """Return the form of a folder's checkpoint, and its configuration.
+def _understood(file: Path) -> tuple[Configuration, Meaning]:
+    """Return a configuration and what it means.
+
+    What is left over from other scaling, and read by no code, is left out if it stands in the way.
+    """
+    try:
+        config = read_configuration(file)
+        return config, meaning(config)
+    except UserError:
+        raw = as_released(file)
+        bare = {name: _without_idle(value) for name, value in raw.items()}
+        if file.name != FILES[0] or bare == raw:
+            raise
+        config = configuration(bare, str(file))
+        return config, meaning(config)
+
+
+def _without_idle(value: object) -> object:
+    """Return a block of scaling without parameters that its type does not have."""
+    if not isinstance(value, dict) or value.get("rope_type") not in WITHOUT_LENGTHS:
+        return value
+    return {name: part for name, part in value.items() if name not in LEFT_OVER}
+
+
+def _of_folder(path: Path) -> tuple[str, Path]:
+    """Return the form of a folder's checkpoint, and the file with its configuration.
 
     Beside Mistral's or Meta's own files, only params.json says what they mean.
     """
@@ -105,12 +135,12 @@ def _of_folder(path: Path) -> tuple[str, Configuration]:
     if any("consolidated" not in file.name for file in weights):
         grouped = isinstance(_raw(path).get("quantization"), dict)
         form = MLX if grouped or safetensors_files.is_of_mlx(path) else TRANSFORMERS
-        return form, read_configuration(path)
+        return form, path / "config.json"
     for form, pattern in ((META, "consolidated.*.pth"), (MISTRAL, "consolidated*.safetensors")):
         if sorted(path.glob(pattern)) and (path / "params.json").is_file():
-            return form, read_configuration(path / "params.json")
+            return form, path / "params.json"
     if (path / "config.json").is_file():
-        return TRANSFORMERS, read_configuration(path)
+        return TRANSFORMERS, path / "config.json"
     raise UserError(f"{shown(path)} has neither a config.json nor consolidated files", HINT)
 
 
@@ -120,18 +150,8 @@ def _raw(path: Path) -> dict[str, object]:
 
 
 def _from_gguf(path: Path) -> Checkpoint:
-    tensors = gguf_tensors.tensors_of(path)
-    divisors = None
     with named(path, NOT_UNDERSTOOD, "is not understood"):
-        try:
-            config = read_configuration(path)
-        except UserError:
-            # A table that belongs to no known scaling is compared number by number.
-            if FREQUENCIES not in tensors:
-                raise
-            said = contents_of(path)
-            fields, layout, taken = to_config(said.metadata, {}, str(path), said.marks)
-            config = configuration(fields, in_line(path))
-            config = replace(config, stored=layout, taken=taken, format=GGUF)
-            divisors = np.ravel(tensors[FREQUENCIES].load(1))
-        return Checkpoint(path, GGUF, config, meaning(config), tensors, divisors)
+        tensors, loaded = gguf_tensors.tensors_of(path), gguf_meaning.load(path)
+    return Checkpoint(
+        path, GGUF, loaded.config, loaded.meaning, tensors, loaded.divisors, loaded.flaws
+    )

@@ -11,14 +11,13 @@ from typing import Any
 from posenc_conformance.commands.compare.checkpoints import Checkpoint, open_checkpoint
 from posenc_conformance.commands.compare.findings import Finding
 from posenc_conformance.commands.compare.meanings import compare_meanings
-from posenc_conformance.commands.compare.projections import layers_of
-from posenc_conformance.commands.compare.safetensors_files import packed_otherwise
+from posenc_conformance.commands.compare.projections import groups_of, layers_of
 from posenc_conformance.commands.compare.stored import COLUMNS, HINT
+from posenc_conformance.commands.compare.unread import unread_rows
 from posenc_conformance.commands.compare.weights import compare_weights
 from posenc_conformance.door import named
-from posenc_conformance.files import shown
 from posenc_conformance.models.cost import POSITIONS, Cost, cost
-from posenc_conformance.models.meaning import Group, written
+from posenc_conformance.models.meaning import written
 from posenc_conformance.models.misreadings import MISTAKES
 
 WIDTH = 98
@@ -40,13 +39,20 @@ class Comparison:
     original: Checkpoint
     converted: Checkpoint
     findings: tuple[Finding, ...]
+    unread: tuple[str, ...]
+    """Queries and keys that were not looked at."""
     skipped: tuple[str, ...]
-    """What was not looked at."""
+    """What else was not looked at."""
 
     @property
     def differs(self) -> bool:
         """Whether anything differs."""
         return any(not found.is_right for found in self.findings)
+
+    @property
+    def exit_code(self) -> int:
+        """1 if anything differs, 2 if queries and keys were not looked at, and else 0."""
+        return 1 if self.differs else 2 if self.unread else 0
 
 
 def compare(original: str, converted: str) -> Comparison:
@@ -58,7 +64,8 @@ def compare(original: str, converted: str) -> Comparison:
     with named(f"{original} and {converted}", HINT, "cannot be compared"):
         rows = [_with_costs(found, sides[0]) for found in compare_weights(*sides)]
         findings = (*compare_meanings(*sides), *rows)
-    return Comparison(*sides, findings, tuple(_skipped(*sides)))
+        unread = tuple(unread_rows(*sides))
+    return Comparison(*sides, findings, unread, tuple(_skipped(*sides)))
 
 
 def _with_costs(found: Finding, original: Checkpoint) -> Finding:
@@ -66,35 +73,16 @@ def _with_costs(found: Finding, original: Checkpoint) -> Finding:
     if found.id not in UNPERMUTED or not {"q", "k"} <= {*found.parts}:
         return found
     (swapped,) = [mistake for mistake in MISTAKES if mistake.id == "layout-swapped"]
-    group = _group(original, found.layers[0])
+    group = groups_of(original)[found.layers[0]]
     made = swapped.made(group, original.meaning, original.config)
     if made is None:
         return found
     return replace(found, costs=tuple(cost(group, made, position) for position in POSITIONS))
 
 
-def _group(checkpoint: Checkpoint, number: int) -> Group:
-    return next(group for group in checkpoint.meaning.groups if number in group.layers)
-
-
 def _skipped(original: Checkpoint, converted: Checkpoint) -> Iterator[str]:
-    """Yield what was not looked at."""
-    for side in (original, converted):
-        if packed_otherwise(side.tensors):
-            yield f"{shown(side.path)}: weights that are packed, as GPTQ, AWQ or bitsandbytes do"
-        if not side.tensors:
-            yield f"{shown(side.path)}: it has no weights in a form that is read"
-    both = [layers_of(side) for side in (original, converted)]
-    numbers = {
-        number
-        for side in (original, converted)
-        for group in side.meaning.groups
-        for number in group.layers
-    }
-    without = sorted(numbers - (both[0].keys() & both[1].keys()))
-    if without:
-        yield f"layers {written(without)}: no queries and keys with known names in both files"
-    if both[0]:
+    """Yield what has not to do with positions, or was not read to its end."""
+    if layers_of(original) and layers_of(converted):
         yield f"columns of the rows behind the first {COLUMNS}, in wider matrices"
     yield "output projections, feed-forward layers, embeddings, tokenizer and what is not text"
 
@@ -121,7 +109,7 @@ def lines(comparison: Comparison) -> Iterator[str]:
         yield from EXPLAINED
     yield ""
     yield "not looked at"
-    for text in comparison.skipped:
+    for text in (*comparison.unread, *comparison.skipped):
         yield from wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ")
     yield ""
     yield _verdict(comparison)
@@ -164,9 +152,11 @@ def _cost(effect: Cost) -> str:
 
 def _verdict(comparison: Comparison) -> str:
     count = sum(not found.is_right for found in comparison.findings)
-    if not count:
-        return "nothing differs that was looked at"
-    return f"{count} difference{'s' * (count != 1)}"
+    if count:
+        return f"{count} difference{'s' * (count != 1)}"
+    if comparison.unread:
+        return "no verdict: what was looked at agrees, but not all queries and keys were looked at"
+    return "nothing differs that was looked at"
 
 
 # JSON.
@@ -181,7 +171,8 @@ def document(comparison: Comparison) -> str:
             "original": _side(comparison.original),
             "converted": _side(comparison.converted),
             "findings": [_fields(found) for found in comparison.findings],
-            "not_looked_at": list(comparison.skipped),
+            "unread": list(comparison.unread),
+            "not_looked_at": [*comparison.unread, *comparison.skipped],
         },
         indent=2,
         ensure_ascii=False,

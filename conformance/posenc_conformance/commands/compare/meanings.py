@@ -1,12 +1,14 @@
 """What two configurations mean: where they differ, and what each difference costs."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from posenc_conformance.commands.compare.checkpoints import Checkpoint
+from posenc_conformance.commands.compare.checkpoints import GGUF, Checkpoint
 from posenc_conformance.commands.compare.findings import Finding
+from posenc_conformance.commands.compare.gguf_meaning import LIST_MISSING
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.models.cost import POSITIONS, Cost, cost
 from posenc_conformance.models.layer_frequencies import rotated, turning
@@ -60,10 +62,14 @@ def _of_layers(
     converted: Checkpoint,
 ) -> Iterator[Finding]:
     layers = tuple(number for number in numbers if number >= 0)
-    changes = [*_sight(left, right, original, converted), *_positions(left, right, converted)]
+    changes = [
+        *_sight(left, right, original, converted),
+        *_positions(left, right, original, converted),
+    ]
+    unknown = any(id != LIST_MISSING for id, _ in _flaws(original, converted))
     for number, (id, text) in enumerate(changes):
         # The cost is that of all changes of these layers together.
-        costs = () if number else _costs(left, right)
+        costs = () if number or unknown else _costs(left, right)
         yield Finding(id, "meaning", (), text, layers, costs=costs)
     if not changes:
         yield Finding("", "meaning", (), _described(left), layers)
@@ -102,28 +108,43 @@ def _window(group: Group, side: Checkpoint) -> int | None:
     return group.window
 
 
-def _positions(left: Group, right: Group, converted: Checkpoint) -> Iterator[Change]:
+def _positions(
+    left: Group, right: Group, original: Checkpoint, converted: Checkpoint
+) -> Iterator[Change]:
     """Yield what differs in how positions enter."""
     if left.turns != right.turns:
         yield "rotation", f"{_kind(left)} → {_kind(right)}"
     elif left.turns:
-        yield from _rotations(left, right, converted.divisors)
+        yield from _rotations(left, right, original, converted)
     elif left.scheme != right.scheme:
         yield "scheme", f"{_kind(left)} → {_kind(right)}"
     else:
         yield from _parameters(left, right)
     if left.temperature != right.temperature:
         yield "temperature", "queries grow with the position in another way, or in one file only"
-    before, after = (group.score_factor or 1.0 for group in (left, right))
+    before, after = _score_factor(left, original), _score_factor(right, converted)
     if not np.isclose(before, after, rtol=NEAR, atol=0):
-        yield "score-factor", f"logits × {before:.4f} → × {after:.4f}"
+        yield "score-factor", f"logits × {before:.4g} → × {after:.4g}"
+
+
+def _score_factor(group: Group, side: Checkpoint) -> float:
+    """Return the factor of logits in addition to 1/√d."""
+    factor, size = group.score_factor or 1.0, group.parameters.get("head_dim")
+    if not side.config.type.startswith("granite") or size is None:
+        return factor
+    root = math.sqrt(int(size))
+    # Where nothing is said, transformers multiplies by 1, and llama.cpp by 1/√d.
+    usual = 1 / root if side.form == GGUF else 1.0
+    return factor * root * float(side.config.get("attention_multiplier", usual))
 
 
 def _kind(group: Group) -> str:
     return "not rotated" if group.call is None else scheme_of(group).title
 
 
-def _rotations(left: Group, right: Group, divisors: Floats | None) -> Iterator[Change]:
+def _rotations(
+    left: Group, right: Group, original: Checkpoint, converted: Checkpoint
+) -> Iterator[Change]:
     sizes = [int(group.parameters["head_dim"]) for group in (left, right)]
     if sizes[0] != sizes[1]:
         yield "head-size", f"heads of {sizes[0]} channels → {sizes[1]}"
@@ -135,7 +156,14 @@ def _rotations(left: Group, right: Group, divisors: Floats | None) -> Iterator[C
     sections = [group.parameters.get("sections") for group in (left, right)]
     if sections[0] != sections[1] or _arrangement(left) != _arrangement(right):
         yield "sections", f"pairs for time, height and width {sections[0]} → {sections[1]}"
-    yield from _frequencies(left, right, divisors)
+    flaws = _flaws(original, converted)
+    yield from flaws or _frequencies(left, right, original, converted)
+
+
+def _flaws(original: Checkpoint, converted: Checkpoint) -> list[Change]:
+    """List what is wrong with the tables of divisors of a file."""
+    ours = [(id, f"the original's {text}") for id, text in original.flaws]
+    return [*ours, *converted.flaws]
 
 
 def _arrangement(group: Group) -> str | None:
@@ -150,15 +178,15 @@ def _width(group: Group) -> int:
     return rotated(group)
 
 
-def _frequencies(left: Group, right: Group, divisors: Floats | None) -> Iterator[Change]:
-    before, after = list(turning(left)), list(turning(right))
-    if divisors is not None:
-        after = [(words, _divided(omega, divisors), longer) for words, omega, longer in after]
+def _frequencies(
+    left: Group, right: Group, original: Checkpoint, converted: Checkpoint
+) -> Iterator[Change]:
+    before, after = _turning(left, original), _turning(right, converted)
     same = len(before) == len(after) and all(
         one.shape == other.shape and np.allclose(one, other, rtol=NEAR, atol=0)
         for (_, one, _), (_, other, _) in zip(before, after, strict=True)
     )
-    if not same and divisors is not None:
+    if not same and (original.divisors is not None or converted.divisors is not None):
         yield "divisors", _worst(before[0][1], after[0][1])
     elif not same:
         yield from _why(left, right)
@@ -168,15 +196,23 @@ def _frequencies(left: Group, right: Group, divisors: Floats | None) -> Iterator
         yield "attention-factor", f"pairs longer by {before[0][2]:.6g} → {after[0][2]:.6g}"
 
 
+def _turning(group: Group, side: Checkpoint) -> list[tuple[str, Floats, float]]:
+    """Return the frequencies at each length of text, and how much longer pairs become."""
+    found = list(turning(group))
+    if side.divisors is None:
+        return found
+    return [(words, _divided(omega, side.divisors), longer) for words, omega, longer in found]
+
+
 def _divided(omega: Floats, divisors: Floats) -> Floats:
-    if omega.shape != divisors.shape or not np.all(divisors > 0):
+    if omega.shape != divisors.shape:
         return np.zeros(0)
     return np.asarray(omega / divisors, dtype=np.float64)
 
 
 def _worst(before: Floats, after: Floats) -> str:
     if before.shape != after.shape:
-        return f"rope_freqs divides {len(after)} frequencies, and {len(before)} pairs turn"
+        return "rope_freqs divides another number of frequencies than turn"
     ratio = after / before
     pair = int(np.argmax(np.abs(np.log(ratio))))
     return f"rope_freqs: pair {pair} turns {ratio[pair]:.4g} times as fast as in the original"

@@ -2,7 +2,8 @@
 
 import math
 import mmap
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,6 @@ from posenc_conformance.commands.compare.stored import (
     DTYPES,
     HINT,
     LARGEST_HEADER,
-    PACKED,
     SLACK,
     Stored,
     Tensors,
@@ -24,20 +24,20 @@ from posenc_conformance.commands.compare.stored import (
 )
 from posenc_conformance.door import LARGEST_DOCUMENT, parse_json, read_json
 from posenc_conformance.errors import UserError, in_line
+from posenc_conformance.files import shown
 from posenc_conformance.judge.arrays import Array, Floats
 from posenc_conformance.models.configuration import Fields
 
-INDEX = "model.safetensors.index.json"
+INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
+SPLIT = re.compile(r"-\d{5}-of-(\d{5})\.safetensors$")
 SCALES = ("_scale_inv", "_scale")
 """Endings of the tensors by which float8 weights are multiplied."""
-UNREADABLE = ("qweight", "weight_packed", "qzeros")
-"""Last parts of names of weights that are packed in ways that are not read."""
 
 
 def tensors_in(folder: Path, config: Fields) -> Tensors:
-    """List the tensors of all safetensors files of a folder.
+    """List the tensors of all safetensors files of a folder; there may be none.
 
-    Raises UserError if there is none, if one is damaged, or if a file of the index is missing.
+    Raises UserError if one is damaged, or missing.
     """
     tensors: Tensors = {}
     for path in files_of(folder):
@@ -49,19 +49,44 @@ def tensors_in(folder: Path, config: Fields) -> Tensors:
 
 
 def files_of(folder: Path) -> list[Path]:
-    """Find the files with a model's tensors: those of the index, or all if there is none."""
-    index = folder / INDEX
+    """Find the files with a model's tensors: those of the index, or all if there is none.
+
+    Raises UserError if one is missing, or if the index does not say which of two models is meant.
+    """
+    index, single = folder / INDEX, folder / SINGLE
     if not index.is_file():
-        return sorted(folder.glob("*.safetensors"))
+        files = sorted(folder.glob("*.safetensors"))
+        # Mistral's own files may stand beside those of transformers.
+        own = [path for path in files if not path.name.startswith("consolidated")]
+        _demand_parts(own)
+        return own or files
     listed = read_json(index, LARGEST_DOCUMENT, HINT)
     names = listed.get("weight_map") if isinstance(listed, dict) else None
     if not isinstance(names, dict) or not all(type(name) is str for name in names.values()):
         raise UserError(f"{index}: weight_map: it does not name files", HINT)
     files = sorted({folder / Path(name).name for name in names.values()})
+    if single.is_file() and single not in files:
+        raise UserError(
+            f"{shown(folder)} has {SINGLE} and an index of other files",
+            "some code reads one, and some the other: remove what is left over",
+        )
     for path in files:
         if not path.is_file():
-            raise UserError(f"{index} names {in_line(path.name)}, which is not there", HINT)
+            raise UserError(
+                f"{index} names {in_line(path.name)}, which is not there", "copy that file, too"
+            )
     return files
+
+
+def _demand_parts(files: Sequence[Path]) -> None:
+    """Raise UserError if a model was split, and one of its files is missing."""
+    for path in files:
+        match = SPLIT.search(path.name)
+        if match is not None and len(files) < int(match[1]):
+            raise UserError(
+                f"{shown(path.parent)}: not all of its {int(match[1])} files are there",
+                "copy all of them, and the index",
+            )
 
 
 def _tensors(path: Path) -> Tensors:
@@ -142,23 +167,28 @@ def _ungrouped(tensors: Tensors, settings: Fields, folder: Path) -> Tensors:
         scales, least = (tensors.get(f"{module}.{end}") for end in ("scales", "biases"))
         if name.endswith((".scales", ".biases")) and f"{name.rpartition('.')[0]}.weight" in tensors:
             continue
-        if scales is None or tensor.kind != "U32":
+        if tensor.kind != "U32" or not name.endswith(".weight"):
             made[name] = tensor
+            continue
+        if scales is None:
+            made[name] = replace(tensor, lacks=f"{module}.scales")
             continue
         own = settings.get(module)
         block = {**settings, **own} if isinstance(own, Mapping) else settings
-        made[name] = _group(tensor, scales, least, block, f"{folder}: {in_line(name)}")
+        made[name] = _group(tensor, scales, least, block, f"{folder}: {in_line(module)}")
     return made
 
 
 def _group(
     tensor: Stored, scales: Stored, least: Stored | None, settings: Fields, where: str
 ) -> Stored:
-    """Return the numbers of a packed tensor; the tensor itself if its mode is not known."""
+    """Return the numbers of a packed tensor; the tensor itself if they are not known."""
     bits, size = settings.get("bits"), settings.get("group_size")
     if type(bits) is not int or type(size) is not int or not 1 < bits <= 8 or size < 1:
         raise UserError(f"{where}: quantization: bits and group_size are missing", HINT)
     mode = MODES.get(str(settings.get("mode", "affine")))
+    if least is None and settings.get("mode", "affine") == "affine":
+        return replace(tensor, lacks=f"{where.rpartition(': ')[2]}.biases")
     if (least is None) == (mode is None):
         return tensor
     if scales.columns * size * bits != tensor.columns * 32:
@@ -211,11 +241,3 @@ def unpacked(words: Array, bits: int) -> Floats:
     count = flags.shape[-1] // bits
     grouped = flags[:, : count * bits].reshape(len(words), count, bits)
     return np.asarray(grouped @ (1 << np.arange(bits)), dtype=np.float64)
-
-
-def packed_otherwise(tensors: Tensors) -> bool:
-    """Return whether weights are packed in a way that is not read, such as GPTQ's or AWQ's."""
-    names = (name.rpartition(".")[2] in UNREADABLE for name in tensors)
-    return any(names) or any(
-        tensor.kind in PACKED for name, tensor in tensors.items() if name.endswith("weight")
-    )

@@ -41,12 +41,15 @@ DTYPES: Mapping[str, np.dtype[Any]] = {
     "F8_E4M3": np.dtype(ml_dtypes.float8_e4m3fn),
     "F8_E5M2": np.dtype(ml_dtypes.float8_e5m2),
     "U32": np.dtype("<u4"),
+    "U16": np.dtype("<u2"),
     "U8": np.dtype("u1"),
+    "I64": np.dtype("<i8"),
+    "I32": np.dtype("<i4"),
+    "I16": np.dtype("<i2"),
+    "I8": np.dtype("i1"),
     "F8_E8M0": np.dtype(ml_dtypes.float8_e8m0fnu),
 }
 """NumPy's types, by their names in safetensors files."""
-PACKED = ("U32", "U8")
-"""Types of weights that hold several numbers each, in ways that their reader must know."""
 SLACK = 1.5
 """A scale is rounded itself, and importance moves the steps: allowance on the error of a group."""
 UNRELATED = 0.7
@@ -74,6 +77,10 @@ class Stored:
     """Largest relative error of a row by rounding to this kind."""
     load: Callable[[int], Floats]
     """Returns the first columns of all rows: ``[rows, columns]``."""
+    is_read: bool = True
+    """Whether its numbers are those of the matrix, and not packed in a way that is not read."""
+    lacks: str = ""
+    """The tensors without which its numbers are not known; empty if it has all."""
 
     @property
     def rows(self) -> int:
@@ -147,7 +154,7 @@ def plain(
             part = np.ascontiguousarray(content[:, : columns * dtype.itemsize])
             return np.asarray(part.view(dtype), dtype=np.float64)
 
-    return Stored(shape, kind, ROUNDING.get(kind, 0.0), load)
+    return Stored(shape, kind, ROUNDING.get(kind, 0.0), load, kind in ROUNDING)
 
 
 def joined(parts: Sequence[Stored]) -> Stored:

@@ -22,6 +22,8 @@ FLAGS = ("-x", "-q", "-v")
 """Those without a value."""
 OF_RUN = "--posenc-"
 """How the names of all other options of that run begin."""
+IMPLEMENTATION = "--impl="
+"""An option of that run that ``posenc judge`` gives it itself, and refuses."""
 Run = Callable[[argparse.Namespace], int]
 
 
@@ -43,7 +45,9 @@ def split(arguments: Sequence[str]) -> Typed:
     place = [*arguments, "--"].index("--")
     ours, of_engine = arguments[:place], arguments[place + 1 :]
     of_run = [
-        word for word in ours if word.startswith(OF_RUN) and word.partition("=")[0] not in HANDED_ON
+        word
+        for word in ours
+        if word.startswith((OF_RUN, IMPLEMENTATION)) and word.partition("=")[0] not in HANDED_ON
     ]
     return Typed(tuple(word for word in ours if word not in of_run), (*of_run,), (*of_engine,))
 

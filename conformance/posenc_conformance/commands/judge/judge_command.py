@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,11 +14,22 @@ from time import monotonic
 
 from posenc_conformance.checks.deployed import CONTEXT
 from posenc_conformance.commands.judge import running
+from posenc_conformance.commands.judge.asked import Asked, asked, noting
 from posenc_conformance.commands.judge.environment import environment
-from posenc_conformance.commands.judge.plan import SHORTEST_FIRST, Line, Plan, Request, make_plan
+from posenc_conformance.commands.judge.plan import (
+    SHORTEST_FIRST,
+    Line,
+    Plan,
+    Request,
+    address_of,
+    make_plan,
+)
+from posenc_conformance.commands.judge.run_options import demand_options
 from posenc_conformance.commands.judge.table import Engine, demand_places, read_table
 from posenc_conformance.commands.probe import save_gguf, save_probe
 from posenc_conformance.deployed.engine import model_of
+from posenc_conformance.deployed.http.client import Client
+from posenc_conformance.deployed.http.endpoint import connect
 from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.files import demand_folder, is_draft, shown
 
@@ -53,6 +65,8 @@ class Order:
     verbose: bool = False
     judge_options: tuple[str, ...] = ()
     engine_options: tuple[str, ...] = ()
+    typed: tuple[str, ...] = ()
+    """The arguments as they were typed."""
 
 
 def judge(order: Order) -> int:
@@ -61,6 +75,7 @@ def judge(order: Order) -> int:
     Raises UserError for an engine or a model that is not known, for an engine that is not installed
     or does not start, and for a folder in which something would be lost.
     """
+    demand_options(order.judge_options)
     try:
         with running.ended_by_signals(), _work_folder(order) as folder:
             request = _request(order, folder)
@@ -182,16 +197,45 @@ def _run(order: Order, request: Request, plan: Plan) -> int:
     if plan.serve is None:
         return _judged(plan.judge, os.environ)
     _print(plan.serve)
-    with running.running(plan.serve, os.environ, echo=order.verbose) as started:
+    with (
+        running.running(plan.serve, os.environ, echo=order.verbose) as started,
+        TemporaryDirectory(prefix="posenc-judge-", ignore_cleanup_errors=True) as folder,
+    ):
         seconds = running.wait_for_answer(started, request.port, order.wait, request.engine, _tell)
         print(f"{title} answers after {seconds:.0f} s", flush=True)
-        code = _judged(plan.judge, os.environ)
-        if started.status is not None:
-            _tell(f"{title} {started.status} while it was judged; {started.last_words}")
-        elif code not in RUNS:
-            _tell(f"there is no verdict on {title}; {started.last_words}")
-    if code == FAILED:
-        _tell("the engine has been ended: for one check alone, add -k NAME to this posenc judge")
+        _demand_probe(request, started)
+        notes = Path(folder, "notes")
+        code = _judged(plan.judge, noting(notes, os.environ))
+        return _told(order, title, started, code, asked(notes))
+
+
+def _demand_probe(request: Request, started: running.Started) -> None:
+    """Raise UserError if the engine does not say under which name it serves the probe."""
+    try:
+        connect(Client.of(address_of(request), None))
+    except UserError as error:
+        raise UserError(
+            f"{error.cause}; {started.last_words}",
+            "if it serves the probe under a name that it does not list, say which: --name=NAME",
+        ) from None
+
+
+def _told(order: Order, title: str, started: running.Started, code: int, run: Asked) -> int:
+    """Tell what became of the engine; return 2 for one that ended before it was judged."""
+    if started.status is not None and code:
+        # The last question that failed is the one that was not answered.
+        before = max(run.answered - 1, 0)
+        many = f"after {before} of {run.count} questions" if run.count else "while it was judged"
+        _tell(f"no verdict: the engine ended ({started.ending}) {many}; {started.last_words}")
+        return 2
+    if started.status is not None:
+        _tell(f"{title} {started.status} after it was judged; {started.last_words}")
+    elif code not in RUNS:
+        _tell(f"there is no verdict on {title}; {started.last_words}")
+    if code == FAILED and run.failed:
+        place = [*order.typed, "--"].index("--")
+        words = ("posenc", *order.typed[:place], "-k", run.failed[0], *order.typed[place:])
+        _tell(f"the engine has been ended; for one check alone:\n$ {shlex.join(words)}")
     return code
 
 

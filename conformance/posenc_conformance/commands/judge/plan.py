@@ -111,7 +111,7 @@ def _demand_possible(request: Request) -> None:
         )
     if request.dtype not in engine.dtypes:
         raise UserError(
-            f"--dtype={in_line(request.dtype)} is none of {engine.title}",
+            f"--dtype={in_line(request.dtype)} is no dtype that {engine.title} has",
             f"give {' or '.join(engine.dtypes)}",
         )
     if request.engine_options and not engine.serve:
@@ -134,15 +134,18 @@ def _probe(request: Request) -> Line:
 
 def _judge(request: Request) -> Line:
     engine = request.engine
-    impl = str(request.probe)
-    if engine.serve:
-        name = f"#{engine.name}" if engine.name else ""
-        impl = f"http://{HOST}:{request.port}/v1{name}"
+    impl = address_of(request) if engine.serve else str(request.probe)
     words = ["pytest", "-p", "no:cacheprovider", f"--impl={impl}"]
     words.append(f"--posenc-model={request.name}")
     if not any(word.startswith("--posenc-dtype=") for word in request.judge_options):
         words.append(f"--posenc-dtype={claimed_dtype(engine, request.dtype)}")
     return Line((*words, *request.judge_options))
+
+
+def address_of(request: Request) -> str:
+    """Return the address at which an engine answers, with the name of the probe there."""
+    name = f"#{request.engine.name}" if request.engine.name else ""
+    return f"http://{HOST}:{request.port}/v1{name}"
 
 
 def _words(command: str, request: Request) -> tuple[str, ...]:

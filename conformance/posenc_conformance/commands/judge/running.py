@@ -18,6 +18,7 @@ from posenc_conformance.commands.judge.plan import HOST, Line
 from posenc_conformance.commands.judge.table import Engine
 from posenc_conformance.errors import UserError, in_line
 
+LAST_PORT = 2**16 - 1
 HEALTH = "/health"
 """The address that is asked until an engine answers, which may have no such page."""
 ASKING = 5.0
@@ -76,13 +77,19 @@ class Started:
         return f"was ended by signal {-code}" if code < 0 else f"ended with status {code}"
 
     @property
+    def ending(self) -> str:
+        """How the program ended, in two words."""
+        code = self.process.poll() or 0
+        return f"signal {-code}" if code < 0 else f"code {code}"
+
+    @property
     def last_words(self) -> str:
         """The last lines of the output, for people."""
         if self.status is not None:
             self._reader.join(1)  # the rest may still be in the pipe
         text = b"".join([*self._pieces]).decode("utf-8", "replace")
         lines = [in_line(line) for line in text.splitlines() if line.strip()][-LAST_LINES:]
-        return "\n  ".join(["its last output:", *lines]) if lines else "it printed nothing"
+        return "\n  ".join(["its last lines:", *lines]) if lines else "it printed nothing"
 
     @property
     def last_line(self) -> str:
@@ -225,14 +232,19 @@ def answers(port: int) -> bool:
 def free_port(wanted: int | None = None) -> int:
     """Return a port that nothing listens at: the wanted one, or any.
 
-    Raises UserError if the wanted one is taken.
+    Raises UserError if the wanted one is taken, or is no port.
     """
+    if wanted is not None and not 0 < wanted <= LAST_PORT:
+        raise UserError(
+            f"--port={wanted} is out of range",
+            f"give a port from 1 to {LAST_PORT}, or leave it out: a free one is taken",
+        )
     with socket.socket() as listener:
         if os.name == "posix":  # a port that was just left counts as free
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((HOST, wanted or 0))
-        except (OSError, OverflowError) as error:
+        except OSError as error:
             raise UserError(
                 f"--port={wanted} cannot be used: {error}",
                 "end what listens there, or leave out --port: a free one is taken",

@@ -120,12 +120,14 @@ class Endpoint:
         try:
             return self.client.ask("completions", asked)
         except UserError as error:
-            kind = Misbehaviour
-            if isinstance(error, NoAnswer):
-                kind = Hanging if isinstance(error, TooLate) else Gone
+            kind, hint = Misbehaviour, error.hint
+            if isinstance(error, TooLate):
+                kind = Hanging
+            elif isinstance(error, NoAnswer):
+                kind, hint = Gone, "see whether it still runs; its own log may say why it ended"
             elif isinstance(error, Refused) and error.status in FORM:
                 kind = FormRefused
-            raise kind(f"{error.cause}; {error.hint}") from None
+            raise kind(f"{error.cause}; {hint}") from None
 
 
 def is_endpoint(name: str) -> bool:
