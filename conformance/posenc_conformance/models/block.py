@@ -6,7 +6,7 @@ from typing import Any
 
 from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import Configuration, FieldDict, Fields
-from posenc_conformance.models.layer_kinds import LAYER_KINDS
+from posenc_conformance.models.layer_kinds import LAYER_KINDS, kinds
 
 IN_A_BLOCK: Mapping[str, frozenset[str]] = {
     name: frozenset(fields.split())
@@ -89,6 +89,11 @@ def _of_kind(config: Configuration, kind: str, given: Fields) -> tuple[FieldDict
             "it stands beside blocks for kinds of layers, and is none",
             f"known kinds are {', '.join(LAYER_KINDS)}",
         )
+    unknown = {LAYER_KINDS[name] for name in given} - {"full", "sliding", *kinds(config)}
+    if unknown:
+        raise config.wrong(
+            "rope_parameters", f"it has a block for layers that are {', '.join(unknown)}: none is"
+        )
     name = next(name for name, other in LAYER_KINDS.items() if other == kind)
     if not isinstance(given.get(name), Mapping):
         raise config.wrong("rope_parameters", f"it has nothing for {name}, the type of some layers")
@@ -118,7 +123,10 @@ def _with_outer(config: Configuration, kind: str, found: FieldDict, field: str) 
     if names["rope_theta"] not in ("rope_theta", "rope_local_base_freq"):
         _demand_unsaid(config, "rope_theta", names["rope_theta"])
     if found.get("rope_theta") is None:
-        found["rope_theta"] = style.local_base if local else style.base
+        base = style.local_base if local else style.base
+        if "rope_theta" in found:
+            raise config.null(f"{field}.rope_theta", base)
+        found["rope_theta"] = config.usual(names["rope_theta"], base) if base else None
         if config.get("rope_ratio") is not None:
             found["rope_theta"] *= config.number("rope_ratio")
     if found["rope_theta"] is None:
@@ -165,9 +173,11 @@ def _add_original(config: Configuration, found: FieldDict, field: str) -> None:
     Raises UserError if no code reads it outside, or if nothing stretches positions and it differs
     from the context length.
     """
-    name = "original_max_position_embeddings"
+    name, style = "original_max_position_embeddings", ROTARY[config.type]
     if name in IN_A_BLOCK[found["rope_type"]] and found.get("alpha") is None:
-        if ROTARY[config.type].blocks and name not in found and config.get(name) is not None:
+        if style.original:
+            _demand_outside(config, found, field)
+        if style.blocks and name not in found and config.get(name) is not None:
             raise config.wrong(
                 name, f"it stands outside of {field}, where {config.type} is not read with it"
             )
@@ -175,13 +185,29 @@ def _add_original(config: Configuration, found: FieldDict, field: str) -> None:
         return
     original, whole = config.get(name), config.get("max_position_embeddings")
     # Files of transformers 5 have the block even if nothing scales; in others it may be lost.
-    idle = ROTARY[config.type].idle_original if field == "rope_parameters" else None
+    idle = style.original if field == "rope_parameters" else None
     if original not in (None, whole, idle):
         raise config.wrong(
             name,
             f"it is {original!r} and max_position_embeddings {whole!r}, "
             f"but rope_type {found['rope_type']!r} has no use for it",
         )
+
+
+def _demand_outside(config: Configuration, found: FieldDict, field: str) -> None:
+    """Take the original context length from outside of a block, where alone it is read.
+
+    Raises UserError if the block says something else.
+    """
+    name = "original_max_position_embeddings"
+    read = config.usual(name, ROTARY[config.type].original)
+    if found.get(name) not in (None, read):
+        raise config.wrong(
+            f"{field}.{name}",
+            f"it is {found[name]!r}, but {config.type} is read with {name} outside of the block, "
+            f"which is {read}" + ("" if name in config.fields else " by default"),
+        )
+    found[name] = read
 
 
 def _base_name(config: Configuration, local: bool) -> str:

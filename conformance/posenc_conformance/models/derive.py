@@ -11,6 +11,7 @@ from posenc_conformance.models.configuration import (
     Fields,
     normalise_numbers,
 )
+from posenc_conformance.models.defaults import BETAS, USUAL
 from posenc_conformance.models.diffusers import AXIAL, axial
 from posenc_conformance.models.layer_kinds import (
     WITHOUT_POSITIONS,
@@ -125,7 +126,9 @@ def rotary_dim(config: Configuration, settings: Fields) -> int:
     """
     style, size = ROTARY[config.type], head_dim(config)
     share = settings.get("partial_rotary_factor")
-    if share is None and "partial_rotary_factor" in config.fields and style.partial != 1:
+    if style.cuts is False:
+        share = style.partial if share is None else share
+    elif share is None and "partial_rotary_factor" in config.fields and style.partial != 1:
         raise config.wrong(
             "partial_rotary_factor",
             f"it is null, which may stand for {style.partial} or for the whole head",
@@ -192,7 +195,9 @@ def _rotation(config: Configuration, settings: Fields) -> Rotation:
     }
     scheme, needed = names[type]
     parameters |= {name: _number(config, settings, name) for name in needed}
-    if type != "linear":
+    if type == "dynamic":
+        parameters["original_max_position_embeddings"] = _whole_context(config, settings)
+    elif type != "linear":
         parameters["original_max_position_embeddings"] = _original(config, settings)
     if type == "llama3" and parameters["low_freq_factor"] > parameters["high_freq_factor"]:
         raise config.wrong(
@@ -228,6 +233,21 @@ def _original(config: Configuration, settings: Fields) -> int:
             f"it is {original}, more than max_position_embeddings, which is {whole}",
         )
     return int(original)
+
+
+def _whole_context(config: Configuration, settings: Fields) -> int:
+    """Return the context length of a model whose base grows beyond it.
+
+    Raises UserError if the block has another one, which is not read.
+    """
+    name, whole = "original_max_position_embeddings", config.whole("max_position_embeddings")
+    if settings.get(name) not in (None, whole):
+        raise config.wrong(
+            f"rope_scaling.{name}",
+            f"it is {settings[name]}, but rope_type 'dynamic' is read with "
+            f"max_position_embeddings, which is {whole}",
+        )
+    return whole
 
 
 def _proportional(config: Configuration, settings: Fields, parameters: ArgumentDict) -> Rotation:
@@ -277,7 +297,7 @@ def _yarn(
     partial: dict[str, str | int],
     parameters: ArgumentDict,
 ) -> Rotation:
-    rounded = settings.get("truncate", True)
+    rounded = settings.get("truncate", BETAS["truncate"])
     if rounded:
         combination = "code-half" if config.layout == "half" else "code-interleaved"
     elif config.layout == "half":
@@ -287,8 +307,8 @@ def _yarn(
     parameters |= {
         "factor": _number(config, settings, "factor"),
         "original_max_position_embeddings": _original(config, settings),
-        "beta_fast": settings.get("beta_fast", 32),
-        "beta_slow": settings.get("beta_slow", 1),
+        "beta_fast": settings.get("beta_fast", BETAS["beta_fast"]),
+        "beta_slow": settings.get("beta_slow", BETAS["beta_slow"]),
     }
     if parameters["beta_fast"] < parameters["beta_slow"]:
         raise config.wrong(
@@ -348,9 +368,10 @@ def _longrope(
 
 
 def _temperature(config: Configuration, turns: bool, settings: Fields) -> Temperature | None:
-    tuned = ROTARY[config.type].tempered and config.get("attn_temperature_tuning", True)
-    if tuned and not turns:
-        scale, interval = config.get("attn_scale", 0.1), config.get("floor_scale", 8192)
+    if ROTARY[config.type].tempered and not turns:
+        names = ("attn_temperature_tuning", "attn_scale", "floor_scale")
+        tuned, scale, interval = (config.usual(name, USUAL[name]) for name in names)
+        scale = scale if tuned else 0
         return Temperature(scale, interval, 1) if scale else None
     if settings.get("llama_4_scaling_beta"):
         return Temperature(settings["llama_4_scaling_beta"], _original(config, settings), 0)
