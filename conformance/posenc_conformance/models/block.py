@@ -221,6 +221,8 @@ def _type(config: Configuration, found: FieldDict, field: str) -> str:
             f"it is {found['type']!r}, which some releases of transformers read and others do not",
             "write rope_type, which all of them read",
         )
+    if found.get("rope_type", found.get("type", "")) is None:
+        raise config.null(f"{field}.rope_type", "default")
     old, new = (_now(found.pop(name, None)) for name in ("type", "rope_type"))
     if old is not None and new is not None and old != new:
         raise config.wrong(field, f"type is {old!r} and rope_type is {new!r}", "keep one")

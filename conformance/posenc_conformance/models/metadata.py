@@ -13,14 +13,12 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.errors import UserError, in_line
-from posenc_conformance.models.architectures import ROTARY
+from posenc_conformance.models.architectures import HALF, INTERLEAVED, ROTARY
 from posenc_conformance.models.configuration import FieldDict, Fields
 from posenc_conformance.models.defaults import Default
 from posenc_conformance.models.loader import OLD_ARCHITECTURES, completed, divided
 
-HALF, INTERLEAVED = "half", "interleaved"
 REPAIR = "give the config.json of the model that the file was made from"
-
 
 NONE, OPTIONAL, NEEDED = "none", "optional", "needed"
 """Whether an architecture has sliding layers: never, only if there is a window, or always."""
