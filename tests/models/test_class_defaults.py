@@ -142,6 +142,31 @@ WRONG_AND_RIGHT: Mapping[str, tuple[Fields, str, Fields]] = {
         "rope_interleave: it is null, which transformers' class takes for false",
         of("deepseek_v3", rope_interleave=True),
     ),
+    "channels that turn, null": (
+        of("gptj", rotary_dim=None),
+        "rotary_dim: it is null",
+        of("minimax_m2", rotary_dim=None),
+    ),
+    "a share of Phi-3, null": (
+        of("phi3", partial_rotary_factor=None),
+        "partial_rotary_factor: it is null",
+        of("llama", partial_rotary_factor=None),
+    ),
+    "a share under a name of its own, null": (
+        of("gpt_neox_japanese", rotary_pct=None),
+        "rotary_pct: it is null",
+        of("gpt_neox_japanese"),
+    ),
+    "a type of scaling, null": (
+        of("llama", rope_parameters={"rope_type": None, "rope_theta": 10000.0}),
+        "rope_parameters.rope_type: it is null",
+        of("llama", rope_parameters={"rope_theta": 10000.0}),
+    ),
+    "channels of full layers, null": (
+        of("gemma4_text", global_head_dim=None),
+        "global_head_dim: it is null",
+        of("gemma4_text"),
+    ),
     "a share that is read, null": (
         of("glm", partial_rotary_factor=None),
         "partial_rotary_factor: it is null",
@@ -199,6 +224,11 @@ def test_longrope_of_phi_3_begins_at_its_class_s_length() -> None:
     stated = {**fields, "original_max_position_embeddings": 4096}
     assert derived(stated) == derived(fields)
     assert "original_max_position_embeddings" not in defaults(stated)
+
+
+def test_layers_that_attend_to_images_are_those_of_the_class_if_null() -> None:
+    usual, empty = of("mllama_text_model"), of("mllama_text_model", cross_attention_layers=[])
+    assert derived({**usual, "cross_attention_layers": None}) == derived(usual) != derived(empty)
 
 
 def test_half_pairs_of_deepseek_are_read() -> None:

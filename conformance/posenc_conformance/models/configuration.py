@@ -20,6 +20,7 @@ from posenc_conformance.models.architectures import (
 from posenc_conformance.models.defaults import (
     ARCHITECTURES,
     LLAMA_CPP,
+    MISSING_IF_NULL,
     TRANSFORMERS,
     Default,
     of_class,
@@ -470,7 +471,11 @@ def _name_fields(raw: Fields, type: str, where: str) -> FieldDict:
 
     Raises UserError for two names of one field that have different values.
     """
-    fields = {name: normalise_numbers(value) for name, value in raw.items()}
+    fields = {
+        name: normalise_numbers(value)
+        for name, value in raw.items()
+        if value is not None or name not in MISSING_IF_NULL
+    }
     for name, others in NAMES.items():
         for other in others:
             given, value = other in fields, fields.pop(other, None)

@@ -66,6 +66,8 @@ LAYERS = ("layer_types", "layers_block_type")
 """Fields with the kind of each layer."""
 BETAS: Mapping[str, Any] = {"beta_fast": 32, "beta_slow": 1, "truncate": True}
 """Values of YaRN's fields that a block does not have."""
+MISSING_IF_NULL = frozenset(["cross_attention_layers"])
+"""Fields of which the class takes null for missing, although they may be empty."""
 ORIGINAL = "original_max_position_embeddings"
 KINDS = ("full_attention", "sliding_attention")
 """Kinds of layers that may have a block about rotation, first that of the usual base."""

@@ -128,13 +128,12 @@ def rotary_dim(config: Configuration, settings: Fields) -> int:
     share = settings.get("partial_rotary_factor")
     if style.cuts is False:
         share = style.partial if share is None else share
-    elif share is None and "partial_rotary_factor" in config.fields and style.partial != 1:
-        raise config.wrong(
-            "partial_rotary_factor",
-            f"it is null, which may stand for {style.partial} or for the whole head",
-        )
+    elif share is None and "partial_rotary_factor" in config.fields:
+        _demand_no_share(config)
     width = int(size * (style.partial if share is None else share))
     stated = config.get("rotary_dim")
+    if "rotary_dim" in style.defaults:
+        stated = config.usual("rotary_dim", style.defaults["rotary_dim"])
     if stated is not None and share is None and "rotary_dim" in style.reads.split():
         width = config.whole("rotary_dim")
     elif stated not in (None, width):
@@ -154,6 +153,15 @@ def rotary_dim(config: Configuration, settings: Fields) -> int:
             name, f"{width} of {size} channels would be rotated", "it must be an even number"
         )
     return width
+
+
+def _demand_no_share(config: Configuration) -> None:
+    """Raise UserError for a rotated share that is null, unless that is the whole head."""
+    name, usual = "partial_rotary_factor", ROTARY[config.type].partial
+    if usual != 1:
+        raise config.wrong(name, f"it is null, which may stand for {usual} or for the whole head")
+    if ROTARY[config.type].original or name in config.names:
+        raise config.null(name, usual)
 
 
 Rotation = tuple[str, str, str, dict[str, str | int], FieldDict]

@@ -318,7 +318,9 @@ def of_kind(config: Configuration, kind: str, layers: Sequence[int]) -> Configur
     named = config.get("global_head_dim") is not None
     default = None if "per_layer_config" in config.fields else ROTARY[config.type].global_dim
     if kind == "full" and (named or default is not None):
-        size = config.whole("global_head_dim") if named else default
+        size = (
+            config.whole("global_head_dim") if named else config.usual("global_head_dim", default)
+        )
         if first.get("head_dim", size) != size:
             raise config.wrong(
                 "per_layer_config",

@@ -232,7 +232,6 @@ UNSAID = (
     "layer_types",
     "original_max_position_embeddings",
     "num_key_value_heads",
-    "rotary_dim",
 )
 """Fields that have no meaning if null, in every type."""
 
