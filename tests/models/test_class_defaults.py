@@ -87,6 +87,31 @@ WRONG_AND_RIGHT: Mapping[str, tuple[Fields, str, Fields]] = {
         "rope_parameters.rope_theta: it is null",
         of("llama", rope_parameters={"rope_type": "default"}),
     ),
+    "the original length in a block, null": (
+        of("llama", rope_scaling={**YARN, "original_max_position_embeddings": None}),
+        "rope_scaling.original_max_position_embeddings: it is null",
+        of("llama", rope_scaling={**YARN, "beta_fast": None, "attention_factor": None}),
+    ),
+    "ends that are not rounded, null": (
+        of("llama", rope_scaling={**YARN, "truncate": None}),
+        "rope_scaling.truncate: it is null, which transformers' class takes for false",
+        of("llama", rope_scaling={**YARN, "truncate": False}),
+    ),
+    "sections, null": (
+        of("qwen3_vl_text", rope_scaling={"rope_type": "default", "mrope_section": None}),
+        "rope_scaling.mrope_section: it is null",
+        of("qwen3_vl_text", rope_scaling={"rope_type": "default"}),
+    ),
+    "a base that the code does not read": (
+        of("gptj", rope_theta=500000.0),
+        "rope_theta: it is 500000, but the code of gptj has 10000",
+        of("gptj", rope_theta=10000.0),
+    ),
+    "scaling that the code does not read": (
+        of("codegen", rope_scaling={"rope_type": "linear", "factor": 2.0}),
+        "rope_type: it is 'linear', but the code of codegen has 'default'",
+        of("codegen", rope_theta=None, rope_scaling=None),
+    ),
     "a base under a name of its own, null": (
         of("gpt_neox", rotary_emb_base=None),
         "rotary_emb_base: it is null",

@@ -634,3 +634,5 @@ def test_defaults_of_a_gguf_are_those_of_its_reader(tmp_path: Path) -> None:
     plain = gguf_of(tmp_path, "gemma3", keys)
     assert [group.window for group in meaning(plain).groups] == [None]
     assert "sliding_window_pattern" not in taken(plain)
+    gptj = gguf_of(tmp_path, "gptj", {**KEYS, "rope.freq_base": 1e4})
+    assert taken(gptj) == {"rope.dimension_count": (128, LLAMA_CPP, {TRANSFORMERS: 64})}

@@ -33,6 +33,8 @@ class Rotary:
     layout: str = HALF
     base: Number | None = 10000
     """Base if the configuration has none; None if it must have one."""
+    fixed: bool = False
+    """Whether the code has that base and no scaling, whatever the configuration says."""
     local_base: Number | None = None
     """Base of sliding layers, if it differs."""
     partial: Number = 1
@@ -136,7 +138,12 @@ EXAONE_4 = Rotary(
 )
 GRANITE = Rotary()
 OF_GPT_J = Rotary(
-    INTERLEAVED, cuts=True, divides=True, reads="rotary_dim", defaults={"rotary_dim": 64}
+    INTERLEAVED,
+    fixed=True,
+    cuts=True,
+    divides=True,
+    reads="rotary_dim",
+    defaults={"rotary_dim": 64},
 )
 
 ROTARY: Mapping[str, Rotary] = {

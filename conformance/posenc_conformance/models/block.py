@@ -74,6 +74,13 @@ def block(config: Configuration, kind: str) -> FieldDict:
     settings["rope_type"] = _type(config, settings, field)
     _add_original(config, settings, field)
     _demand_defined(config, settings, field)
+    for name, only in {"rope_type": "default", "rope_theta": style.base}.items():
+        if style.fixed and settings[name] != only:
+            raise config.wrong(
+                name,
+                f"it is {settings[name]!r}, but the code of {config.type} has {only!r}, and reads "
+                "neither a base nor a block",
+            )
     return {name: value for name, value in settings.items() if value is not None}
 
 
@@ -124,9 +131,11 @@ def _with_outer(config: Configuration, kind: str, found: FieldDict, field: str) 
         _demand_unsaid(config, "rope_theta", names["rope_theta"])
     if found.get("rope_theta") is None:
         base = style.local_base if local else style.base
-        if "rope_theta" in found:
+        if "rope_theta" in found and not style.fixed:
             raise config.null(f"{field}.rope_theta", base)
-        found["rope_theta"] = config.usual(names["rope_theta"], base) if base else None
+        found["rope_theta"] = base
+        if base is not None and not style.fixed:
+            found["rope_theta"] = config.usual(names["rope_theta"], base)
         if config.get("rope_ratio") is not None:
             found["rope_theta"] *= config.number("rope_ratio")
     if found["rope_theta"] is None:
@@ -257,6 +266,14 @@ def _demand_defined(config: Configuration, found: Fields, field: str) -> None:
     if found.get("alpha") is not None:
         _demand_alpha(config, found, field)
         allowed = BESIDE_ALPHA
+    usual = {
+        "mrope_section": ROTARY[config.type].sections and "that of the type",
+        "original_max_position_embeddings": type != "dynamic" and "max_position_embeddings",
+        "truncate": "true",
+    }
+    for name in allowed & {name for name in usual if usual[name]}:
+        if found.get(name, "") is None:
+            raise config.null(f"{field}.{name}", usual[name])
     if ROTARY[config.type].blocks and found.get("truncate", True) is not True:
         raise config.wrong(
             f"{field}.truncate",

@@ -96,6 +96,7 @@ NULLS: Mapping[str, str] = {
     "local_rope_theta": "older releases of transformers read as global_rope_theta, and others fail "
     "with",
     "rope_interleave": "transformers' class takes for false",
+    "truncate": "transformers' class takes for false",
 }
 """What is made of null by readers who do not take it for missing, by field."""
 
@@ -149,7 +150,8 @@ class Configuration:
 
     def null(self, name: str, default: Any) -> UserError:
         """Make the error for a field that is null, and may not be."""
-        reader = NULLS.get(name, f"{owner_of(self.type)} does not take for missing")
+        inner = name.rpartition(".")[2]
+        reader = NULLS.get(inner, f"{owner_of(self.type)} does not take for missing")
         return self.wrong(
             name,
             f"it is null, which {reader}",

@@ -95,7 +95,7 @@ def _missing(style: Rotary, fields: Mapping[str, Any]) -> Iterator[tuple[str, An
     bases = zip(KINDS, style.base_fields, (style.base, style.local_base), strict=True)
     for kind, name, value in bases:
         inner = [block.get("rope_theta") for block in _blocks(fields, kind)]
-        if value is not None and {fields.get(name), *inner} == {None}:
+        if value is not None and {fields.get(name), *inner} == {None} and not style.fixed:
             yield name, value * (fields.get("rope_ratio") or 1)
     if style.partial != 1 and not _says(fields, "partial_rotary_factor"):
         yield "partial_rotary_factor", style.partial
