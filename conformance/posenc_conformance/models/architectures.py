@@ -304,7 +304,7 @@ ROTARY: Mapping[str, Rotary] = {
     "mellum": Rotary(base=None, head_dim=128, layers="listed", blocks=True, reads=WINDOW),
     "mimo": Rotary(layers="switched", reads=QWEN, defaults=SWITCHED),
     "minicpm": Rotary(types=("default", "linear", "dynamic", "longrope"), follows=True),
-    "minicpm3": Rotary(latent=True, reads="qk_rope_head_dim", defaults={"qk_rope_head_dim": 32}),
+    "minicpm3": replace(LATENT, layout=HALF, defaults={"qk_rope_head_dim": 32}),
     "minimax": Rotary(base=1000000, layers="alternating"),
     "minimax_m2": Rotary(base=5000000, head_dim=128, cuts=True, reads="attn_type_list rotary_dim"),
     "ministral": Rotary(layers="windowed", reads=WINDOW, defaults={"sliding_window": 4096}),
@@ -363,13 +363,7 @@ ROTARY: Mapping[str, Rotary] = {
     "qwen3_5_moe_text": OF_QWEN_3_5,
     "qwen3_5_text": OF_QWEN_3_5,
     "qwen3_moe": Rotary(layers="unswitched", reads=QWEN),
-    "qwen3_next": Rotary(
-        partial=0.25,
-        head_dim=256,
-        layers="switched",
-        pattern=4,
-        reads=f"{QWEN} full_attention_interval",
-    ),
+    "qwen3_next": replace(OF_QWEN_3_5, sections=None),
     "qwen3_omni_moe_text": Rotary(
         base=1000000,
         sections=Sections((24, 20, 20), interleaved=True),
