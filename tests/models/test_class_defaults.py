@@ -50,18 +50,6 @@ WRONG_AND_RIGHT: Mapping[str, tuple[Fields, str, Fields]] = {
         "original_max_position_embeddings: it is null",
         of("phi3", rope_scaling=LONG),
     ),
-    "an original length where the base grows": (
-        of(
-            "llama",
-            rope_scaling={
-                "rope_type": "dynamic",
-                "factor": 2.0,
-                "original_max_position_embeddings": 1024,
-            },
-        ),
-        "rope_scaling.original_max_position_embeddings: it is 1024",
-        of("llama", rope_scaling={"rope_type": "dynamic", "factor": 2.0}),
-    ),
     "a local base, null": (
         of("modernbert", local_rope_theta=None),
         "local_rope_theta: it is null, which older releases of transformers read as",

@@ -203,9 +203,7 @@ def _rotation(config: Configuration, settings: Fields) -> Rotation:
     }
     scheme, needed = names[type]
     parameters |= {name: _number(config, settings, name) for name in needed}
-    if type == "dynamic":
-        parameters["original_max_position_embeddings"] = _whole_context(config, settings)
-    elif type != "linear":
+    if type != "linear":
         parameters["original_max_position_embeddings"] = _original(config, settings)
     if type == "llama3" and parameters["low_freq_factor"] > parameters["high_freq_factor"]:
         raise config.wrong(
@@ -241,21 +239,6 @@ def _original(config: Configuration, settings: Fields) -> int:
             f"it is {original}, more than max_position_embeddings, which is {whole}",
         )
     return int(original)
-
-
-def _whole_context(config: Configuration, settings: Fields) -> int:
-    """Return the context length of a model whose base grows beyond it.
-
-    Raises UserError if the block has another one, which is not read.
-    """
-    name, whole = "original_max_position_embeddings", config.whole("max_position_embeddings")
-    if settings.get(name) not in (None, whole):
-        raise config.wrong(
-            f"rope_scaling.{name}",
-            f"it is {settings[name]}, but rope_type 'dynamic' is read with "
-            f"max_position_embeddings, which is {whole}",
-        )
-    return whole
 
 
 def _proportional(config: Configuration, settings: Fields, parameters: ArgumentDict) -> Rotation:
