@@ -212,7 +212,7 @@ def demand_turned(found: Meaning, config: Any, heard: Heard) -> None:
             assert width == rotated(group)
             q = np.pad(q, [(0, 0), (0, 0), (0, group.parameters["head_dim"] - width)])
         right = expected(group, q)[..., :width]
-        if config.to_dict().get("rope_interleave") or "interleave" in moved_by(config):
+        if config.to_dict().get("rope_interleave", "interleave" in moved_by(config)):
             first, second = channels(group, width)
             right = right[..., [*first, *second]]
         assert np.abs(out - right).max() <= 1e-5 * max(1.0, np.abs(q).max()), number
@@ -344,6 +344,15 @@ def test_kinds_of_layers_and_windows_match(type: str) -> None:
 def test_a_resaved_configuration_means_the_same(type: str) -> None:
     saved = json.loads(made(type).to_json_string(use_diff=False))
     assert derived(saved) == derived(small(type))
+
+
+@pytest.mark.parametrize("type", TYPES)
+def test_defaults_are_those_of_the_class(type: str) -> None:
+    held = CONFIG_MAPPING[type]().to_dict()
+    for default in defaults.of_class(type, {}):
+        value = held.get(default.field)
+        if value is not None and default.field != "layer_types":
+            assert value == default.value, default.field
 
 
 def test_types_with_code_of_their_own_are_those_that_transformers_lacks() -> None:

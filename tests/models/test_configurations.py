@@ -309,7 +309,13 @@ def test_fields_without_a_default_are_required(type: str, missing: str) -> None:
 )
 def test_the_default_window_is_that_of_the_type(type: str, window: int | None) -> None:
     assert derived(small(type)).groups[0].window == window
-    assert derived({**small(type), "sliding_window": None}).groups[0].window is None
+    none = {**small(type), "sliding_window": None}
+    if window in (None, 4096):
+        assert derived(none).groups[0].window is None
+    else:
+        assert f"layers of {type} slide" in refused(none)
+    whole = {**none, "layer_types": ["full_attention"] * 8}
+    assert [group.window for group in derived(whole).groups] == [None]
 
 
 def test_the_default_sections_are_those_of_the_type() -> None:
@@ -689,11 +695,11 @@ LISTS = {"short_factor": [1.0] * 32, "long_factor": [2.0] * 32}
 
 @pytest.mark.parametrize("type", ["minicpm", "phi3_v"])
 def test_a_type_whose_code_knows_few_kinds_of_scaling(type: str) -> None:
-    block = {"type": "longrope", **LISTS, "original_max_position_embeddings": 1024}
-    fields = {**small(type), "rope_scaling": block}
+    block, original = {"type": "longrope", **LISTS}, {"original_max_position_embeddings": 1024}
+    fields = {**small(type), **original, "rope_scaling": block}
     (group,) = derived(fields).groups
     assert (group.scheme, group.parameters["factor"]) == ("longrope", 4)
-    assert group == derived({**small("phi3"), "rope_scaling": block}).groups[0]
+    assert group == derived({**small("phi3"), **original, "rope_scaling": block}).groups[0]
     assert "ignores it" in refused({**fields, "rope_scaling": {**block, "factor": 8.0}})
     assert "not known of" in refused({**small(type), "rope_scaling": YARN})
 

@@ -76,6 +76,7 @@ LEAST: dict[str, dict[str, Any]] = {
         "rope.freq_base_swa": 10000.0,
     },
     "gpt-oss": YARN,
+    "gptj": {"rope.freq_base": 10000.0},
     "granitehybrid": {"attention.head_count_kv": [0, 8] * 16},
     "nemotron_h": {"attention.head_count_kv": [0, 8] * 16},
     "nemotron_h_moe": {"attention.head_count_kv": [0, 8] * 16},

@@ -568,7 +568,8 @@ def test_released_configurations_are_read(fields: Mapping[str, Any], layers: lis
             "not known",
         ),
         (
-            {**LLAMA, "model_type": "gptj", "rotary_dim": 64, "partial_rotary_factor": 0.25},
+            {**LLAMA, "model_type": "gptj", "rope_theta": 10000, "rotary_dim": 64}
+            | {"partial_rotary_factor": 0.25},
             "rotary_dim",
             "32 channels of 128 follow",
         ),

@@ -12,11 +12,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from posenc_conformance.commands.defaults_taken import taken as named_defaults
 from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import Configuration, read_configuration
-from posenc_conformance.models.defaults import ELSEWHERE, LLAMA_CPP, OLLAMA, OWN_CODE, TRANSFORMERS
+from posenc_conformance.models.defaults import (
+    BETAS,
+    ELSEWHERE,
+    LLAMA_CPP,
+    OLLAMA,
+    OWN_CODE,
+    TRANSFORMERS,
+)
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.diffusers import AXIAL, REFUSED
 from posenc_conformance.models.layer_frequencies import frequencies
@@ -104,7 +112,8 @@ def base_of(config: Configuration) -> float:
 
 def taken(config: Configuration) -> dict[str, tuple[Any, str, dict[str, Any]]]:
     """Return the defaults of a file by field: value, owner, and readers that differ."""
-    return {item.field: (item.value, item.owner, dict(item.others)) for item in config.taken}
+    defaults = named_defaults(config, meaning(config))
+    return {item.field: (item.value, item.owner, dict(item.others)) for item in defaults}
 
 
 # Forms of params.json.
@@ -156,7 +165,8 @@ def test_a_default_of_a_class_is_named(tmp_path: Path) -> None:
     own = {**LLAMA, "model_type": "chatglm", "rope_ratio": 50}
     assert taken(config_of(tmp_path, own))["rope_theta"] == (500000, OWN_CODE, {})
     gemma = taken(config_of(tmp_path, {**LLAMA, "model_type": "gemma3_text"}))
-    assert gemma.keys() == {"rope_theta", "rope_local_base_freq", "head_dim", "sliding_window"}
+    bases = {"rope_theta", "rope_local_base_freq"}
+    assert gemma.keys() == {*bases, "head_dim", "sliding_window", "sliding_window_pattern"}
 
 
 def test_types_of_their_own_code_are_known() -> None:
@@ -499,7 +509,9 @@ def test_other_files_of_ollama_are_read_under_the_names_of_llama_cpp(tmp_path: P
     }
     config = gguf_of(tmp_path, "gptoss", {**KEYS, **yarn})
     assert {group.scheme for group in meaning(config).groups} == {"yarn"}
-    assert taken(config) == {"rope.scaling.type": ("yarn", OLLAMA, {LLAMA_CPP: "linear"})}
+    named = {"rope.scaling.type": ("yarn", OLLAMA, {LLAMA_CPP: "linear"})}
+    named |= {name: (value, LLAMA_CPP, {}) for name, value in BETAS.items() if name != "truncate"}
+    assert taken(config) == {**named, "layer_types": ("one of 2 full", LLAMA_CPP, {})}
     window = {**KEYS, "attention.sliding_window": 4096, "rope.freq_base": 5e5}
     olmo = meaning(gguf_of(tmp_path, "olmo3", window))
     assert olmo == meaning(gguf_of(tmp_path, "olmo2", window))
@@ -612,3 +624,15 @@ def test_a_file_is_described_in_half_a_second_of_processor_time(tmp_path: Path) 
         after = os.times()
         spent.append(sum(after[2:4]) - sum(before[2:4]))
     assert min(spent) < 0.5
+
+
+def test_defaults_of_a_gguf_are_those_of_its_reader(tmp_path: Path) -> None:
+    llama_4 = gguf_of(tmp_path, "llama4", {**KEYS, "rope.freq_base": 5e5})
+    assert taken(llama_4)["attention_chunk_size"] == (8192, LLAMA_CPP, {})
+    keys = {key: value for key, value in GEMMA_3.items() if key != "attention.sliding_window"}
+    keys |= {"attention.layer_norm_rms_epsilon": 1e-6, "rope.freq_base": 1e6}
+    plain = gguf_of(tmp_path, "gemma3", keys)
+    assert [group.window for group in meaning(plain).groups] == [None]
+    assert "sliding_window_pattern" not in taken(plain)
+    gptj = gguf_of(tmp_path, "gptj", {**KEYS, "rope.freq_base": 1e4})
+    assert taken(gptj) == {"rope.dimension_count": (128, LLAMA_CPP, {TRANSFORMERS: 64})}

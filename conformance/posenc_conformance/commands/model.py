@@ -8,6 +8,7 @@ from textwrap import wrap
 import numpy as np
 
 from posenc_conformance.commands.costs_of_mistakes import costs
+from posenc_conformance.commands.defaults_taken import taken
 from posenc_conformance.door import named
 from posenc_conformance.errors import in_line
 from posenc_conformance.judge.arrays import Floats
@@ -47,7 +48,7 @@ def describe_model(name: str) -> Iterator[str]:
             config = read_configuration(path)
             derived = meaning(config)
             yield f"{in_line(name)}: a model of the type {config.type}"
-            yield from _of_the_file(config)
+            yield from _of_the_file(config, derived)
             yield from _described(config, derived, None)
         return
     model = model_named(name)
@@ -61,12 +62,13 @@ def _one_source(model: Model) -> Iterator[str]:
     yield from _indented(one_source_words(model.one_source))
 
 
-def _of_the_file(config: Configuration) -> Iterator[str]:
+def _of_the_file(config: Configuration, found: Meaning) -> Iterator[str]:
     """Yield what the file leaves out, and which of its parts are read."""
     if config.format != "config.json":
         yield f"  read as {config.format}"
-    for owner in dict.fromkeys(default.owner for default in config.taken):
-        words = [default.words for default in config.taken if default.owner == owner]
+    defaults = taken(config, found)
+    for owner in dict.fromkeys(default.owner for default in defaults):
+        words = [default.words for default in defaults if default.owner == owner]
         yield from _indented(f"not in the file, and taken from {owner}: {', '.join(words)}")
     unread = [part for part in config.parts if not part.read]
     for part in config.parts:

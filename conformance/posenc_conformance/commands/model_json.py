@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from posenc_conformance.commands.costs_of_mistakes import costs
+from posenc_conformance.commands.defaults_taken import taken
 from posenc_conformance.door import named
 from posenc_conformance.models.configuration import Configuration, read_configuration
 from posenc_conformance.models.cost import POSITIONS
@@ -41,7 +42,9 @@ def _written(name: str, config: Configuration, found: Meaning) -> str:
         "name": name,
         "type": config.type,
         "format": config.format,
-        "taken": [_default(config, number) for number in range(len(config.taken))],
+        "taken": [
+            {**vars(default), "others": dict(default.others)} for default in taken(config, found)
+        ],
         "parts": [vars(part) for part in config.parts],
         "context": vars(found.context),
         "layout": found.layout,
@@ -49,11 +52,6 @@ def _written(name: str, config: Configuration, found: Meaning) -> str:
         "costs": [*_costs(found, config)],
     }
     return json.dumps(whole, indent=2, ensure_ascii=False)
-
-
-def _default(config: Configuration, number: int) -> Object:
-    default = config.taken[number]
-    return {**vars(default), "others": dict(default.others)}
 
 
 def _group(group: Group) -> Object:

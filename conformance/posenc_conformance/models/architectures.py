@@ -33,6 +33,8 @@ class Rotary:
     layout: str = HALF
     base: Number | None = 10000
     """Base if the configuration has none; None if it must have one."""
+    fixed: bool = False
+    """Whether the code has that base and no scaling, whatever the configuration says."""
     local_base: Number | None = None
     """Base of sliding layers, if it differs."""
     partial: Number = 1
@@ -68,14 +70,18 @@ class Rotary:
     latent: bool = False
     """Whether the rotated part of each head has the size ``qk_rope_head_dim``, and logits are
     multiplied by YaRN's factor from ``mscale_all_dim``."""
+    chooses: bool = False
+    """Whether the layout is half if ``rope_interleave`` is false."""
     alpha: bool = False
     """Whether ``alpha`` in a block of the type ``dynamic`` increases the base for all lengths."""
     scaled_by_default: bool = False
     """Whether positions are scaled if the configuration has no block of scaling."""
     types: tuple[str, ...] = ()
     """Permitted values of ``rope_type``; empty if all known ones are permitted."""
-    idle_original: int | None = None
-    """The original context length that the configuration class writes even if nothing scales."""
+    original: int | None = None
+    """The original context length if it does not stand outside of the block of scaling, whatever
+    that block says; None for a type that is read with the block's. The configuration class writes
+    it even if nothing scales."""
     follows: bool = False
     """Whether LongRoPE's factor is the ratio of the two contexts, whatever the configuration
     says."""
@@ -103,12 +109,13 @@ OF_PHI = ("default", "longrope")
 OF_GEMMA_3 = (
     "sliding_window sliding_window_pattern rope_local_base_freq use_bidirectional_attention"
 )
+SWITCHED = {"sliding_window": 4096, "max_window_layers": 28}
 OF_QWEN_2_VL = Rotary(
     base=1000000,
     sections=Sections((16, 24, 24)),
     layers="switched",
     reads=QWEN,
-    defaults={"sliding_window": 4096},
+    defaults={"sliding_window": 4096, "max_window_layers": 80},
 )
 OF_QWEN_3_5 = Rotary(
     partial=0.25,
@@ -118,7 +125,10 @@ OF_QWEN_3_5 = Rotary(
     pattern=4,
     reads=f"{QWEN} full_attention_interval",
 )
-LATENT = Rotary(INTERLEAVED, latent=True, reads="qk_rope_head_dim")
+LATENT = Rotary(
+    INTERLEAVED, latent=True, reads="qk_rope_head_dim", defaults={"qk_rope_head_dim": 64}
+)
+OF_DEEPSEEK_3 = replace(LATENT, chooses=True)
 EXAONE_4 = Rotary(
     pattern=4,
     unrotated="full",
@@ -128,7 +138,12 @@ EXAONE_4 = Rotary(
 )
 GRANITE = Rotary()
 OF_GPT_J = Rotary(
-    INTERLEAVED, cuts=True, divides=True, reads="rotary_dim", defaults={"rotary_dim": 64}
+    INTERLEAVED,
+    fixed=True,
+    cuts=True,
+    divides=True,
+    reads="rotary_dim",
+    defaults={"rotary_dim": 64},
 )
 
 ROTARY: Mapping[str, Rotary] = {
@@ -143,13 +158,13 @@ ROTARY: Mapping[str, Rotary] = {
     "apertus1p5_text": Rotary(base=12000000, scaled_by_default=True),
     "arcee": Rotary(),
     "aria_text": Rotary(),
-    "axk1": LATENT,
+    "axk1": OF_DEEPSEEK_3,
     "bamba": Rotary(
         partial=0.5, cuts=False, layers="listed", reads="attn_layer_indices layers_block_type"
     ),
     "bitnet": Rotary(base=500000),
     "chameleon": Rotary(divides=True),
-    "chatglm": Rotary(INTERLEAVED, partial=0.5, reads="original_rope rope_ratio"),
+    "chatglm": Rotary(INTERLEAVED, partial=0.5, cuts=False, reads="original_rope rope_ratio"),
     "codegen": OF_GPT_J,
     "cohere": Rotary(INTERLEAVED, base=500000),
     "cohere2": Rotary(
@@ -169,7 +184,7 @@ ROTARY: Mapping[str, Rotary] = {
         defaults={"sliding_window": 8192},
     ),
     "deepseek_v2": LATENT,
-    "deepseek_v3": LATENT,
+    "deepseek_v3": OF_DEEPSEEK_3,
     "diffllama": Rotary(),
     "dots1": Rotary(
         layers="late",
@@ -233,7 +248,7 @@ ROTARY: Mapping[str, Rotary] = {
     "glm": Rotary(INTERLEAVED, partial=0.5, head_dim=128),
     "glm4": Rotary(INTERLEAVED, partial=0.5, head_dim=128),
     "glm4_moe": Rotary(partial=0.5),
-    "glm4_moe_lite": LATENT,
+    "glm4_moe_lite": OF_DEEPSEEK_3,
     "glm4v_moe_text": Rotary(partial=0.5, sections=Sections((8, 12, 12))),
     "gpt_neox": Rotary(partial=0.25, divides=True),
     "gpt_neox_japanese": Rotary(cuts=True, divides=True),
@@ -287,9 +302,9 @@ ROTARY: Mapping[str, Rotary] = {
         defaults={"attention_chunk_size": 8192},
     ),
     "mellum": Rotary(base=None, head_dim=128, layers="listed", blocks=True, reads=WINDOW),
-    "mimo": Rotary(layers="switched", reads=QWEN, defaults={"sliding_window": 4096}),
+    "mimo": Rotary(layers="switched", reads=QWEN, defaults=SWITCHED),
     "minicpm": Rotary(types=("default", "linear", "dynamic", "longrope"), follows=True),
-    "minicpm3": Rotary(latent=True, reads="qk_rope_head_dim"),
+    "minicpm3": replace(LATENT, layout=HALF, defaults={"qk_rope_head_dim": 32}),
     "minimax": Rotary(base=1000000, layers="alternating"),
     "minimax_m2": Rotary(base=5000000, head_dim=128, cuts=True, reads="attn_type_list rotary_dim"),
     "ministral": Rotary(layers="windowed", reads=WINDOW, defaults={"sliding_window": 4096}),
@@ -331,28 +346,24 @@ ROTARY: Mapping[str, Rotary] = {
     "olmoe": Rotary(),
     "persimmon": Rotary(partial=0.5, divides=True),
     "phi": Rotary(partial=0.5),
-    "phi3": Rotary(cuts=True, types=OF_PHI, idle_original=4096, reads=WINDOW),
-    "phi3_v": Rotary(types=OF_PHI, follows=True, reads=WINDOW),
-    "phi4_multimodal": Rotary(cuts=True, types=OF_PHI, idle_original=4096, reads=WINDOW),
+    "phi3": Rotary(cuts=True, types=OF_PHI, original=4096, reads=WINDOW),
+    "phi3_v": Rotary(types=OF_PHI, original=4096, follows=True, reads=WINDOW),
+    "phi4_multimodal": Rotary(cuts=True, types=OF_PHI, original=4096, reads=WINDOW),
     "phimoe": Rotary(base=1000000, reads=WINDOW),
-    "qwen2": Rotary(layers="switched", reads=QWEN, defaults={"sliding_window": 4096}),
-    "qwen2_5_omni_text": replace(OF_QWEN_2_VL, defaults={"sliding_window": 32768}),
+    "qwen2": Rotary(layers="switched", reads=QWEN, defaults=SWITCHED),
+    "qwen2_5_omni_text": replace(
+        OF_QWEN_2_VL, defaults={"sliding_window": 32768, "max_window_layers": 28}
+    ),
     "qwen2_5_vl": OF_QWEN_2_VL,
     "qwen2_5_vl_text": OF_QWEN_2_VL,
     "qwen2_moe": Rotary(layers="unswitched", reads=QWEN),
     "qwen2_vl": OF_QWEN_2_VL,
     "qwen2_vl_text": OF_QWEN_2_VL,
-    "qwen3": Rotary(head_dim=128, layers="switched", reads=QWEN, defaults={"sliding_window": 4096}),
+    "qwen3": Rotary(head_dim=128, layers="switched", reads=QWEN, defaults=SWITCHED),
     "qwen3_5_moe_text": OF_QWEN_3_5,
     "qwen3_5_text": OF_QWEN_3_5,
     "qwen3_moe": Rotary(layers="unswitched", reads=QWEN),
-    "qwen3_next": Rotary(
-        partial=0.25,
-        head_dim=256,
-        layers="switched",
-        pattern=4,
-        reads=f"{QWEN} full_attention_interval",
-    ),
+    "qwen3_next": replace(OF_QWEN_3_5, sections=None),
     "qwen3_omni_moe_text": Rotary(
         base=1000000,
         sections=Sections((24, 20, 20), interleaved=True),
@@ -372,7 +383,7 @@ ROTARY: Mapping[str, Rotary] = {
         layers="unswitched",
         reads=QWEN,
     ),
-    "sarvam_mla": LATENT,
+    "sarvam_mla": OF_DEEPSEEK_3,
     "sarvam_moe": Rotary(base=8000000),
     "seed_oss": Rotary(head_dim=128),
     "smollm3": Rotary(
@@ -387,7 +398,7 @@ ROTARY: Mapping[str, Rotary] = {
     "starcoder2": Rotary(reads=WINDOW),
     "vaultgemma": Rotary(head_dim=256, pattern=2, reads=WINDOW, defaults={"sliding_window": 4096}),
     "voxtral_realtime_text": Rotary(reads=WINDOW, defaults={"sliding_window": 4096}),
-    "youtu": LATENT,
+    "youtu": OF_DEEPSEEK_3,
 }
 """Types of models with rotated queries and keys, by ``model_type``."""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import Configuration, FieldDict, Fields
-from posenc_conformance.models.layer_kinds import LAYER_KINDS
+from posenc_conformance.models.layer_kinds import LAYER_KINDS, kinds
 
 IN_A_BLOCK: Mapping[str, frozenset[str]] = {
     name: frozenset(fields.split())
@@ -74,6 +74,13 @@ def block(config: Configuration, kind: str) -> FieldDict:
     settings["rope_type"] = _type(config, settings, field)
     _add_original(config, settings, field)
     _demand_defined(config, settings, field)
+    for name, only in {"rope_type": "default", "rope_theta": style.base}.items():
+        if style.fixed and settings[name] != only:
+            raise config.wrong(
+                name,
+                f"it is {settings[name]!r}, but the code of {config.type} has {only!r}, and reads "
+                "neither a base nor a block",
+            )
     return {name: value for name, value in settings.items() if value is not None}
 
 
@@ -88,6 +95,11 @@ def _of_kind(config: Configuration, kind: str, given: Fields) -> tuple[FieldDict
             f"rope_parameters.{strange[0]}",
             "it stands beside blocks for kinds of layers, and is none",
             f"known kinds are {', '.join(LAYER_KINDS)}",
+        )
+    unknown = {LAYER_KINDS[name] for name in given} - {"full", "sliding", *kinds(config)}
+    if unknown:
+        raise config.wrong(
+            "rope_parameters", f"it has a block for layers that are {', '.join(unknown)}: none is"
         )
     name = next(name for name, other in LAYER_KINDS.items() if other == kind)
     if not isinstance(given.get(name), Mapping):
@@ -118,7 +130,12 @@ def _with_outer(config: Configuration, kind: str, found: FieldDict, field: str) 
     if names["rope_theta"] not in ("rope_theta", "rope_local_base_freq"):
         _demand_unsaid(config, "rope_theta", names["rope_theta"])
     if found.get("rope_theta") is None:
-        found["rope_theta"] = style.local_base if local else style.base
+        base = style.local_base if local else style.base
+        if "rope_theta" in found and not style.fixed:
+            raise config.null(f"{field}.rope_theta", base)
+        found["rope_theta"] = base
+        if base is not None and not style.fixed:
+            found["rope_theta"] = config.usual(names["rope_theta"], base)
         if config.get("rope_ratio") is not None:
             found["rope_theta"] *= config.number("rope_ratio")
     if found["rope_theta"] is None:
@@ -165,9 +182,11 @@ def _add_original(config: Configuration, found: FieldDict, field: str) -> None:
     Raises UserError if no code reads it outside, or if nothing stretches positions and it differs
     from the context length.
     """
-    name = "original_max_position_embeddings"
+    name, style = "original_max_position_embeddings", ROTARY[config.type]
     if name in IN_A_BLOCK[found["rope_type"]] and found.get("alpha") is None:
-        if ROTARY[config.type].blocks and name not in found and config.get(name) is not None:
+        if style.original:
+            _demand_outside(config, found, field)
+        if style.blocks and name not in found and config.get(name) is not None:
             raise config.wrong(
                 name, f"it stands outside of {field}, where {config.type} is not read with it"
             )
@@ -175,13 +194,29 @@ def _add_original(config: Configuration, found: FieldDict, field: str) -> None:
         return
     original, whole = config.get(name), config.get("max_position_embeddings")
     # Files of transformers 5 have the block even if nothing scales; in others it may be lost.
-    idle = ROTARY[config.type].idle_original if field == "rope_parameters" else None
+    idle = style.original if field == "rope_parameters" else None
     if original not in (None, whole, idle):
         raise config.wrong(
             name,
             f"it is {original!r} and max_position_embeddings {whole!r}, "
             f"but rope_type {found['rope_type']!r} has no use for it",
         )
+
+
+def _demand_outside(config: Configuration, found: FieldDict, field: str) -> None:
+    """Take the original context length from outside of a block, where alone it is read.
+
+    Raises UserError if the block says something else.
+    """
+    name = "original_max_position_embeddings"
+    read = config.usual(name, ROTARY[config.type].original)
+    if found.get(name) not in (None, read):
+        raise config.wrong(
+            f"{field}.{name}",
+            f"it is {found[name]!r}, but {config.type} is read with {name} outside of the block, "
+            f"which is {read}" + ("" if name in config.fields else " by default"),
+        )
+    found[name] = read
 
 
 def _base_name(config: Configuration, local: bool) -> str:
@@ -195,6 +230,8 @@ def _type(config: Configuration, found: FieldDict, field: str) -> str:
             f"it is {found['type']!r}, which some releases of transformers read and others do not",
             "write rope_type, which all of them read",
         )
+    if found.get("rope_type", found.get("type", "")) is None:
+        raise config.null(f"{field}.rope_type", "default")
     old, new = (_now(found.pop(name, None)) for name in ("type", "rope_type"))
     if old is not None and new is not None and old != new:
         raise config.wrong(field, f"type is {old!r} and rope_type is {new!r}", "keep one")
@@ -229,6 +266,14 @@ def _demand_defined(config: Configuration, found: Fields, field: str) -> None:
     if found.get("alpha") is not None:
         _demand_alpha(config, found, field)
         allowed = BESIDE_ALPHA
+    usual = {
+        "mrope_section": ROTARY[config.type].sections and "that of the type",
+        "original_max_position_embeddings": type != "dynamic" and "max_position_embeddings",
+        "truncate": "true",
+    }
+    for name in allowed & {name for name in usual if usual[name]}:
+        if found.get(name, "") is None:
+            raise config.null(f"{field}.{name}", usual[name])
     if ROTARY[config.type].blocks and found.get("truncate", True) is not True:
         raise config.wrong(
             f"{field}.truncate",

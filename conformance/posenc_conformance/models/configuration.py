@@ -9,8 +9,23 @@ from typing import Any
 
 from posenc_conformance.door import LARGEST_CONFIGURATION, read_json
 from posenc_conformance.errors import UserError, in_line
-from posenc_conformance.models.architectures import GRIDS, LEARNED, NOT_SPECIFIED, ROTARY, TEXTS
-from posenc_conformance.models.defaults import Default, of_class
+from posenc_conformance.models.architectures import (
+    GRIDS,
+    HALF,
+    LEARNED,
+    NOT_SPECIFIED,
+    ROTARY,
+    TEXTS,
+)
+from posenc_conformance.models.defaults import (
+    ARCHITECTURES,
+    MISSING_IF_NULL,
+    TRANSFORMERS,
+    Default,
+    of_class,
+    owner_of,
+    shown,
+)
 from posenc_conformance.models.fields import demand_shallow, demand_sound
 from posenc_conformance.models.keys.spelled import Keys, spelled, spelled_errors
 from posenc_conformance.models.params import KEYS, from_json
@@ -55,7 +70,6 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "original_max_position_embeddings": ("initial_context_length",),
     "partial_rotary_factor": ("rotary_pct",),
     "rope_theta": ("rotary_emb_base",),
-    "sliding_window_pattern": ("_sliding_window_pattern",),
 }
 """Other names of fields in configurations, by the name that this package uses."""
 
@@ -77,6 +91,14 @@ STYLES: Mapping[str, tuple[str, str]] = {
     "jina_embeddings_v3": ("rotary", "rotary"),
 }
 """Types with several styles of positions: the default, and the only style known here."""
+
+NULLS: Mapping[str, str] = {
+    "local_rope_theta": "older releases of transformers read as global_rope_theta, and others fail "
+    "with",
+    "rope_interleave": "transformers' class takes for false",
+    "truncate": "transformers' class takes for false",
+}
+"""What is made of null by readers who do not take it for missing, by field."""
 
 HINT = "correct it, or remove what does not belong there"
 
@@ -103,16 +125,40 @@ class Configuration:
     """The format of the file."""
     keys: Keys = field(default_factory=dict)
     """The file's own keys, by the names of fields; empty if they are the same."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Names of fields in the file that are other names, by the name that is used here."""
 
     @property
     def layout(self) -> str:
         """The layout in which queries and keys of a rotated model are stored."""
-        return self.stored or ROTARY[self.type].layout
+        style = ROTARY[self.type]
+        if style.chooses and self.fields.get("rope_interleave") is False:
+            return self.stored or HALF
+        return self.stored or style.layout
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return a field, or the default if it is missing or null."""
         value = self.fields.get(name)
         return default if value is None else value
+
+    def usual(self, name: str, default: Any) -> Any:
+        """Return a field, or the value that its reader takes if the file does not have it.
+
+        Raises UserError if it is null: readers keep that, or fail with it.
+        """
+        if self.fields.get(name, default) is None:
+            raise self.null(name, default)
+        return self.fields.get(name, default)
+
+    def null(self, name: str, default: Any) -> UserError:
+        """Make the error for a field that is null, and may not be."""
+        inner = name.rpartition(".")[2]
+        reader = NULLS.get(inner, f"{owner_of(self.type)} does not take for missing")
+        return self.wrong(
+            name,
+            f"it is null, which {reader}",
+            f"write the value that is meant; where the field is missing, {shown(default)} is taken",
+        )
 
     def need(self, name: str) -> Any:
         """Return a field that is required to derive positions.
@@ -156,7 +202,7 @@ class Configuration:
 
     def wrong(self, name: str, what: str, hint: str = HINT) -> UserError:
         """Make the error for a field."""
-        cause = spelled(f"{in_line(name)}: {what}", self.keys)
+        cause = spelled(f"{in_line(self.names.get(name, name))}: {what}", self.keys)
         return UserError(f"{self.where}: {cause}", spelled(hint, self.keys))
 
 
@@ -229,44 +275,67 @@ def configuration(raw: Fields, where: str) -> Configuration:
             _demand_nothing_beside(raw, name, where)
             config = configuration(*_text_part(raw, name, where))
             return replace(config, parts=parts_of(raw))
-    type = _type_of(raw, where)
+    type, named = _type_of(raw, where)
     demand_sound(raw, where, NAMES)
     _demand_own_names(raw, type, where)
-    fields = without_idle(type, _name_fields(raw, where))
-    fields, sizes = with_sizes(type, fields) if raw.get(IS_PART) else (fields, ())
+    fields = without_idle(type, _name_fields(raw, type, where))
+    fields, sizes = with_sizes(type, fields) if IS_PART in raw else (fields, ())
     fields.pop(IS_PART, None)
     defaults = ROTARY[type].defaults if type in ROTARY else {}
-    config = Configuration(type, {**defaults, **fields}, where, taken=sizes, parts=parts_of(raw))
+    names = {usual_name(name): name for name in raw if usual_name(name) not in raw}
+    config = Configuration(
+        type,
+        {**defaults, **fields},
+        where,
+        parts=parts_of(raw),
+        names={**_own_names(type), **names},
+    )
     for name, problem, hint in unknown_fields(config.type, config.fields):
         raise config.wrong(name, problem, hint)
     _demand_layout(config)
-    return replace(config, taken=(*sizes, *of_class(type, fields)))
+    of_type = [
+        replace(default, field=_own_names(type).get(default.field, default.field))
+        for default in of_class(type, fields)
+    ]
+    return replace(config, taken=(*named, *sizes, *of_type))
+
+
+def usual_name(name: str) -> str:
+    """Return the name that is used here for a field, whatever name a file has for it."""
+    return next((usual for usual, others in NAMES.items() if name in others), name)
+
+
+def _own_names(type: str) -> dict[str, str]:
+    """Return the names that a type reads instead of usual ones, by these."""
+    return {usual_name(own): own for own in OF_GPT_NEOX if type in NAMES_OF_SOME.get(own, ())}
 
 
 IS_PART = "(part of a file)"
-"""Marks fields that transformers wrote as a part, without those that its class has by default."""
+"""Marks fields that transformers wrote as a part, without those that its class has by default. The
+value is whether their type is such a default, too."""
 
 
 def _text_part(raw: Fields, name: str, where: str) -> tuple[Fields, str]:
     """Return the part for the text and its place, with its type and the classes of the model."""
     inner = _with_type(raw[name], raw, name)
-    return {**inner, IS_PART: True}, f"{where}: {name}"
+    return {**inner, IS_PART: raw[name].get("model_type") is None}, f"{where}: {name}"
 
 
-def _type_of(raw: Fields, where: str) -> str:
-    """Return the type of a model's text.
+def _type_of(raw: Fields, where: str) -> tuple[str, tuple[Default, ...]]:
+    """Return the type of a model's text, and the default that it is, if the file does not say it.
 
     Raises UserError if the file does not say it, or it is not known.
     """
-    type = raw.get("model_type")
-    demand_sound({"model_type": type}, where, NAMES)
-    if type is None:
-        type = type_by_class(raw)
+    stated = raw.get("model_type")
+    demand_sound({"model_type": stated}, where, NAMES)
+    type = type_by_class(raw) if stated is None else stated
     if type is None:
         raise UserError(f"{where}: model_type: it is missing", _hint_without_type(raw))
     type = flat_type(type, raw)
     _demand_known(type, where)
-    return type
+    if stated is not None and not raw.get(IS_PART):
+        return type, ()
+    return type, (Default("model_type", type, ARCHITECTURES if stated is None else TRANSFORMERS),)
 
 
 def _hint_without_type(raw: Fields) -> str:
@@ -356,7 +425,10 @@ def _demand_layout(config: Configuration) -> None:
     if config.type not in ROTARY:
         return
     layout = ROTARY[config.type].layout
-    for name in ("rope_interleave", "rope_interleaved"):
+    chosen = "rope_interleave" if ROTARY[config.type].chooses else ""
+    if chosen:
+        config.usual(chosen, True)
+    for name in {"rope_interleave", "rope_interleaved"} - {chosen}:
         value = config.get(name)
         if value is not None and value != (layout == "interleaved"):
             raise config.wrong(name, f"it is {value}, but the layout of {config.type} is {layout}")
@@ -378,7 +450,7 @@ def _demand_layout(config: Configuration) -> None:
 def _demand_own_names(raw: Fields, type: str, where: str) -> None:
     """Raise UserError for a name that models of this type do not read, if its value matters."""
     for name, types in NAMES_OF_SOME.items():
-        usual = next(field for field, others in NAMES.items() if name in others)
+        usual = usual_name(name)
         if raw.get(name) in (None, 1, raw.get(usual)) or type in types:
             continue
         raise UserError(
@@ -386,8 +458,7 @@ def _demand_own_names(raw: Fields, type: str, where: str) -> None:
             f"write {usual}, if that is what is meant",
         )
     for own in OF_GPT_NEOX if type in NAMES_OF_SOME["rotary_pct"] else ():
-        usual = next(field for field, others in NAMES.items() if own in others)
-        style = ROTARY[type]
+        usual, style = usual_name(own), ROTARY[type]
         meant = raw.get(own, style.base if own == "rotary_emb_base" else style.partial)
         if raw.get(usual) not in (None, meant):
             raise UserError(
@@ -397,15 +468,22 @@ def _demand_own_names(raw: Fields, type: str, where: str) -> None:
             )
 
 
-def _name_fields(raw: Fields, where: str) -> FieldDict:
-    """Return the fields with one name each.
+def _name_fields(raw: Fields, type: str, where: str) -> FieldDict:
+    """Return the fields with one name each. A null stands under the name that the type reads.
 
     Raises UserError for two names of one field that have different values.
     """
-    fields = {name: normalise_numbers(value) for name, value in raw.items()}
+    fields = {
+        name: normalise_numbers(value)
+        for name, value in raw.items()
+        if value is not None or name not in MISSING_IF_NULL
+    }
     for name, others in NAMES.items():
         for other in others:
-            value = fields.pop(other, None)
+            given, value = other in fields, fields.pop(other, None)
+            if type in NAMES_OF_SOME.get(other, ()) and fields.get(name) is None:
+                fields.pop(name, None)
+                fields |= {name: None} if given else {}
             if value is None:
                 continue
             if fields.get(name) not in (None, value):

@@ -18,6 +18,7 @@ META_3 = "Meta's code for Llama 3"
 LLAMA_CPP = "llama.cpp's loader"
 OLLAMA = "Ollama's compatibility code"
 DIFFUSERS = "diffusers' class"
+ARCHITECTURES = "its field architectures"
 """Readers of files, who have defaults."""
 
 ELSEWHERE = frozenset(
@@ -52,35 +53,99 @@ def shown(value: Any) -> str:
     return f"{value:,}" if number else str(value)
 
 
+USUAL: Mapping[str, Any] = {
+    "attn_scale": 0.1,
+    "attn_temperature_tuning": True,
+    "floor_scale": 8192,
+    "no_rope_layer_interval": 4,
+}
+"""Values of fields that a file does not have, the same in all types that read them."""
+PATTERNS = ("sliding_window_pattern", "global_attn_every_n_layers", "full_attention_interval")
+"""Fields with the number of layers of which one is full."""
+LAYERS = ("layer_types", "layers_block_type")
+"""Fields with the kind of each layer."""
+BETAS: Mapping[str, Any] = {"beta_fast": 32, "beta_slow": 1, "truncate": True}
+"""Values of YaRN's fields that a block does not have."""
+MISSING_IF_NULL = frozenset(["cross_attention_layers"])
+"""Fields of which the class takes null for missing, although they may be empty."""
+ORIGINAL = "original_max_position_embeddings"
+KINDS = ("full_attention", "sliding_attention")
+"""Kinds of layers that may have a block about rotation, first that of the usual base."""
+
+
+def owner_of(type: str) -> str:
+    """Return whose defaults a type of model has in a config.json."""
+    return OWN_CODE if type in ELSEWHERE else TRANSFORMERS
+
+
 def of_class(type: str, fields: Mapping[str, Any]) -> tuple[Default, ...]:
     """Return the defaults about positions that a type's class fills into a config.json.
 
-    ``fields`` are those of the file, under the names of this package, without defaults.
+    Some may change nothing in this file. ``fields`` are those of the file, under the names of this
+    package, without defaults.
     """
     if type not in ROTARY:
         return ()
-    owner = OWN_CODE if type in ELSEWHERE else TRANSFORMERS
-    return tuple(Default(name, value, owner) for name, value in _missing(ROTARY[type], fields))
+    style = ROTARY[type]
+    missing = [*_missing(style, fields), *_of_layers(style, fields), *_of_scaling(style, fields)]
+    return tuple(Default(name, value, owner_of(type)) for name, value in missing)
 
 
 def _missing(style: Rotary, fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    full, local = style.base_fields
-    for name, value in ((full, style.base), (local, style.local_base)):
-        if value is not None and not _says(fields, name, "rope_theta"):
+    bases = zip(KINDS, style.base_fields, (style.base, style.local_base), strict=True)
+    for kind, name, value in bases:
+        inner = [block.get("rope_theta") for block in _blocks(fields, kind)]
+        if value is not None and {fields.get(name), *inner} == {None} and not style.fixed:
             yield name, value * (fields.get("rope_ratio") or 1)
     if style.partial != 1 and not _says(fields, "partial_rotary_factor"):
         yield "partial_rotary_factor", style.partial
     if style.head_dim is not None and not _says(fields, "head_dim") and not style.latent:
         yield "head_dim", style.head_dim
+    if style.global_dim and not fields.keys() & {"global_head_dim", "per_layer_config"}:
+        yield "global_head_dim", style.global_dim
+    if style.sections is not None and not _says(fields, "mrope_section"):
+        yield "mrope_section", list(style.sections.pairs)
     yield from ((name, value) for name, value in style.defaults.items() if name not in fields)
 
 
-def _says(fields: Mapping[str, Any], *names: str) -> bool:
-    """Return whether a field, or a block about rotation or a part of it, has one of these names."""
-    blocks = [fields.get(name) for name in ("rope_parameters", "rope_scaling")]
-    places = [fields.get(names[0])]
-    for block in blocks:
+def _of_layers(style: Rotary, fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield what decides which layers are full, which are rotated, and how far others see."""
+    read = style.reads.split()
+    own = {name: value for name, value in USUAL.items() if name in read}
+    if fields.get("no_rope_layers"):
+        own.pop("no_rope_layer_interval", None)
+    if style.local_attention is not None:
+        own["local_attention"] = style.local_attention
+    if style.pattern is not None and all(fields.get(name) is None for name in LAYERS):
+        field = next((name for name in PATTERNS if name in read), "layer_types")
+        own[field] = style.pattern if field in PATTERNS else f"one of {style.pattern} full"
+    yield from ((name, value) for name, value in own.items() if name not in fields)
+
+
+def _of_scaling(style: Rotary, fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield what blocks of scaling leave out."""
+    missing: dict[str, Any] = {}
+    for block in _blocks(fields):
+        kind = block.get("rope_type", block.get("type"))
+        if kind == "yarn":
+            missing |= {name: value for name, value in BETAS.items() if block.get(name) is None}
+        if kind in ("llama3", "longrope", "su", "yarn"):
+            said = fields.get(ORIGINAL), None if style.original else block.get(ORIGINAL)
+            whole = style.original or fields.get("max_position_embeddings")
+            if said == (None, None) and whole is not None:
+                missing[ORIGINAL] = whole
+    yield from missing.items()
+
+
+def _blocks(fields: Mapping[str, Any], *kinds: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the blocks about rotation, and those of some kinds of layers in them."""
+    for name in ("rope_parameters", "rope_scaling"):
+        block = fields.get(name)
         if isinstance(block, Mapping):
-            inner = [part for part in block.values() if isinstance(part, Mapping)]
-            places += [part.get(name) for part in (block, *inner) for name in names]
-    return any(value is not None for value in places)
+            inner = [block.get(kind) for kind in kinds or KINDS]
+            yield from (block, *(part for part in inner if isinstance(part, Mapping)))
+
+
+def _says(fields: Mapping[str, Any], name: str) -> bool:
+    """Return whether there is a value of this name, in a block about rotation or outside."""
+    return any(block.get(name) is not None for block in (fields, *_blocks(fields)))

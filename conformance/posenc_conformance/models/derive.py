@@ -11,6 +11,7 @@ from posenc_conformance.models.configuration import (
     Fields,
     normalise_numbers,
 )
+from posenc_conformance.models.defaults import BETAS, USUAL
 from posenc_conformance.models.diffusers import AXIAL, axial
 from posenc_conformance.models.layer_kinds import (
     WITHOUT_POSITIONS,
@@ -125,13 +126,14 @@ def rotary_dim(config: Configuration, settings: Fields) -> int:
     """
     style, size = ROTARY[config.type], head_dim(config)
     share = settings.get("partial_rotary_factor")
-    if share is None and "partial_rotary_factor" in config.fields and style.partial != 1:
-        raise config.wrong(
-            "partial_rotary_factor",
-            f"it is null, which may stand for {style.partial} or for the whole head",
-        )
+    if style.cuts is False:
+        share = style.partial if share is None else share
+    elif share is None and "partial_rotary_factor" in config.fields:
+        _demand_no_share(config)
     width = int(size * (style.partial if share is None else share))
     stated = config.get("rotary_dim")
+    if "rotary_dim" in style.defaults:
+        stated = config.usual("rotary_dim", style.defaults["rotary_dim"])
     if stated is not None and share is None and "rotary_dim" in style.reads.split():
         width = config.whole("rotary_dim")
     elif stated not in (None, width):
@@ -151,6 +153,15 @@ def rotary_dim(config: Configuration, settings: Fields) -> int:
             name, f"{width} of {size} channels would be rotated", "it must be an even number"
         )
     return width
+
+
+def _demand_no_share(config: Configuration) -> None:
+    """Raise UserError for a rotated share that is null, unless that is the whole head."""
+    name, usual = "partial_rotary_factor", ROTARY[config.type].partial
+    if usual != 1:
+        raise config.wrong(name, f"it is null, which may stand for {usual} or for the whole head")
+    if ROTARY[config.type].original or name in config.names:
+        raise config.null(name, usual)
 
 
 Rotation = tuple[str, str, str, dict[str, str | int], FieldDict]
@@ -277,7 +288,7 @@ def _yarn(
     partial: dict[str, str | int],
     parameters: ArgumentDict,
 ) -> Rotation:
-    rounded = settings.get("truncate", True)
+    rounded = settings.get("truncate", BETAS["truncate"])
     if rounded:
         combination = "code-half" if config.layout == "half" else "code-interleaved"
     elif config.layout == "half":
@@ -287,8 +298,8 @@ def _yarn(
     parameters |= {
         "factor": _number(config, settings, "factor"),
         "original_max_position_embeddings": _original(config, settings),
-        "beta_fast": settings.get("beta_fast", 32),
-        "beta_slow": settings.get("beta_slow", 1),
+        "beta_fast": settings.get("beta_fast", BETAS["beta_fast"]),
+        "beta_slow": settings.get("beta_slow", BETAS["beta_slow"]),
     }
     if parameters["beta_fast"] < parameters["beta_slow"]:
         raise config.wrong(
@@ -348,9 +359,10 @@ def _longrope(
 
 
 def _temperature(config: Configuration, turns: bool, settings: Fields) -> Temperature | None:
-    tuned = ROTARY[config.type].tempered and config.get("attn_temperature_tuning", True)
-    if tuned and not turns:
-        scale, interval = config.get("attn_scale", 0.1), config.get("floor_scale", 8192)
+    if ROTARY[config.type].tempered and not turns:
+        names = ("attn_temperature_tuning", "attn_scale", "floor_scale")
+        tuned, scale, interval = (config.usual(name, USUAL[name]) for name in names)
+        scale = scale if tuned else 0
         return Temperature(scale, interval, 1) if scale else None
     if settings.get("llama_4_scaling_beta"):
         return Temperature(settings["llama_4_scaling_beta"], _original(config, settings), 0)

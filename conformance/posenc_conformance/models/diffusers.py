@@ -14,6 +14,7 @@ from posenc_conformance.models.configuration import Configuration, normalise_num
 from posenc_conformance.models.defaults import DIFFUSERS, Default
 from posenc_conformance.models.fields import BASE, CHANNELS, LAYERS, integer, listed
 from posenc_conformance.models.meaning import Context, Group, Meaning, Number
+from posenc_conformance.models.understood import ABOUT_POSITIONS
 
 FORMAT = "config.json of diffusers"
 
@@ -102,8 +103,16 @@ REFUSED: Mapping[str, str] = {
 CONVOLUTIONS = ("Autoencoder", "ControlNet", "Paella", "UNet", "VQModel")
 """Beginnings of the names of classes that have no tokens."""
 
-OF_POSITIONS = ("use_layer3d_rope", "rope_scaling", "zero_cond_t_rope")
-"""Fields that change positions if they are true, and are not read."""
+IGNORED = frozenset(
+    [
+        *("axes_lens", "rope_max_seq_len"),  # lengths of tables of sines
+        *("max_text_seq_length", "pos_embed_seq_len"),  # tokens that are not turned
+        *("scaling_factor", "temporal_compression_ratio"),  # of the picture, not of its tokens
+    ]
+)
+"""Fields that turn nothing, although their names resemble those of fields about positions."""
+BASES = ("rope_theta", "theta")
+"""Fields with a base, of which a class reads at most one."""
 
 
 def of_diffusers(raw: Mapping[str, Any], where: str) -> Configuration:
@@ -122,9 +131,7 @@ def of_diffusers(raw: Mapping[str, Any], where: str) -> Configuration:
         raise UserError(f"{where}: _class_name: {shown} of diffusers is not read: {reason}", hint)
     config = Configuration(name, normalise_numbers(raw), where, INTERLEAVED, format=FORMAT)
     style = AXIAL[name]
-    for field in OF_POSITIONS:
-        if raw.get(field):
-            raise config.wrong(field, f"it is {in_line(repr(raw[field]))}, which is not read")
+    _demand_read(config, style)
     if style.switch and raw.get(style.switch) is not True:
         raise config.wrong(style.switch, "it is not true; only models that rotate are read")
     _demand_sound(config, style)
@@ -139,6 +146,31 @@ def _reason(name: object) -> str:
         if name.startswith(CONVOLUTIONS):
             return _CONVOLVES
     return "its positions are not specified here"
+
+
+def _demand_read(config: Configuration, style: Axial) -> None:
+    """Raise UserError for a field about positions that the class does not read, or that is null."""
+    read = {*style.layers, *filter(None, (style.widths, style.base_field, style.switch))}
+    if style.head:
+        read.add("attention_head_dim")
+    for field, value in config.fields.items():
+        if field in read and value is None:
+            raise config.wrong(
+                field, "it is null, which diffusers' class does not take for missing"
+            )
+        if field in read or field in IGNORED or not value:
+            continue
+        if field in BASES and value == style.base and not style.base_field:
+            continue
+        if field in BASES or ABOUT_POSITIONS.search(field):
+            hint = f"its base is {style.base:,}, whatever the file says: remove the field"
+            if style.base_field:
+                hint = f"write {style.base_field}, if that is what is meant"
+            raise config.wrong(
+                field,
+                f"it is {in_line(repr(value))[:80]}, and {config.type} does not read it",
+                hint if field in BASES else "nothing is guessed of it",
+            )
 
 
 def _demand_sound(config: Configuration, style: Axial) -> None:

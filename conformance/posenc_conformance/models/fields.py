@@ -93,6 +93,7 @@ BLOCK = Kind("a block of fields", lambda value: isinstance(value, Mapping))
 BASE = number(1e15)
 
 FIELDS: Mapping[str, Kind] = {
+    "_sliding_window_pattern": either(integer(LAYERS, 0), LETTERS),
     "alibi": FLAG,
     "alibi_bias_max": number(1000),
     "attention_chunk_size": integer(LENGTH),

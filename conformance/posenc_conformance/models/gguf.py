@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 from posenc_conformance.door import POINTER, opened
 from posenc_conformance.errors import in_line
 from posenc_conformance.models.configuration import Configuration, FieldDict, configuration
+from posenc_conformance.models.defaults import LLAMA_CPP
 from posenc_conformance.models.keys.of_gguf import TABLES, keys_of
 from posenc_conformance.models.keys.spelled import spelled_errors
 from posenc_conformance.models.loader import OF_OLLAMA, TOWERS
@@ -91,6 +92,7 @@ def understood(said: Said, where: str) -> Configuration:
     keys = keys_of(said.metadata)
     with spelled_errors(where, keys):
         config = configuration(fields, where)
+    taken += tuple(replace(default, owner=LLAMA_CPP) for default in config.taken)
     return replace(config, stored=layout, taken=taken, format="GGUF", keys=keys)
 
 

@@ -5,7 +5,9 @@ from dataclasses import replace
 
 from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import Configuration, Fields
+from posenc_conformance.models.defaults import LAYERS, PATTERNS, USUAL
 from posenc_conformance.models.fields import CHANNELS
+from posenc_conformance.models.understood import LEFT_OVER
 
 LAYER_KINDS: Mapping[str, str] = {
     "full_attention": "full",
@@ -107,9 +109,21 @@ def _implied(config: Configuration, count: int) -> list[str] | None:
 def _by_pattern(config: Configuration, count: int) -> list[str] | None:
     """Make one layer of each pattern full, and the others sliding, if there is a window."""
     style = ROTARY[config.type]
-    every = config.get("sliding_window_pattern") or config.get("global_attn_every_n_layers")
-    every = every or style.pattern
+    every = _every(config)
+    kept = config.get(LEFT_OVER, every)
+    if kept != every and not _are_listed(config):
+        raise config.wrong(
+            LEFT_OVER,
+            f"it is {kept!r}, but nobody reads it in {config.type}, where one of {every} is full",
+            "write sliding_window_pattern or layer_types, if that is what is meant",
+        )
     if _window(config) is None:
+        if style.pattern and not style.turns_without_window and not _are_listed(config):
+            raise config.wrong(
+                "sliding_window",
+                f"it is null, but all layers of {config.type} slide except one of {every}",
+                "write the window, or layer_types that are full",
+            )
         return None
     if config.get("sliding_window_pattern") == 0:
         raise config.wrong("sliding_window_pattern", "it is 0, although there is a window")
@@ -121,10 +135,26 @@ def _by_pattern(config: Configuration, count: int) -> list[str] | None:
     return ["sliding" if (number + style.offset) % every else "full" for number in range(count)]
 
 
+def _every(config: Configuration) -> int | str | None:
+    """Return the number of layers of which one is full, or the pattern as a text."""
+    style = ROTARY[config.type]
+    field = next((name for name in PATTERNS if name in style.reads.split()), "")
+    if field and style.pattern and not _are_listed(config):
+        every: int | str = config.usual(field, style.pattern)
+    else:
+        every = config.get(field, style.pattern)
+    return every
+
+
+def _are_listed(config: Configuration) -> bool:
+    """Return whether the configuration names the kind of each layer."""
+    return any(config.get(name) is not None for name in LAYERS)
+
+
 def _by_switch(config: Configuration, count: int) -> list[str] | None:
     """Make later layers sliding if a switch is on; or all but every n-th layer linear."""
-    every = config.get("full_attention_interval", ROTARY[config.type].pattern)
-    if every is not None:
+    every = _every(config)
+    if isinstance(every, int):
         return ["linear" if (number + 1) % every else "full" for number in range(count)]
     return _late(config, count) if config.get("use_sliding_window") else None
 
@@ -147,7 +177,7 @@ def _late(config: Configuration, count: int) -> list[str] | None:
     """Make later layers sliding, if there is a window."""
     if _window(config) is None:
         return None
-    first = config.get("max_window_layers", 28)
+    first = config.usual("max_window_layers", ROTARY[config.type].defaults["max_window_layers"])
     return ["sliding" if number >= first else "full" for number in range(count)]
 
 
@@ -227,7 +257,7 @@ def _is_switched(config: Configuration) -> bool:
 def _window(config: Configuration) -> int | None:
     usual = ROTARY[config.type].local_attention
     if usual is not None:
-        size = config.get("local_attention", usual) // 2
+        size = config.usual("local_attention", usual) // 2
     elif _is_switched(config) and not config.get("use_sliding_window"):
         return None
     else:
@@ -246,9 +276,10 @@ def rotated(config: Configuration, count: int) -> list[bool]:
 
     Raises UserError for fields that contradict each other or the number of layers.
     """
-    every = config.get("no_rope_layer_interval", 4)
-    implied = [bool((number + 1) % every) for number in range(count)]
     flags = config.get("no_rope_layers") or None
+    field = "no_rope_layer_interval"
+    every = config.get(field) if flags else config.usual(field, USUAL[field])
+    implied = [bool((number + 1) % every) for number in range(count)] if every else []
     if flags is None:
         return implied
     if len(flags) != count or set(flags) - {0, 1}:
@@ -258,10 +289,8 @@ def rotated(config: Configuration, count: int) -> list[bool]:
             "write 1 for each layer that is rotated, and 0 for each that is not",
         )
     stated = [bool(flag) for flag in flags]
-    if config.get("no_rope_layer_interval") and stated != implied:
-        raise config.wrong(
-            "no_rope_layer_interval", f"it is {every}, but no_rope_layers says something else"
-        )
+    if every and stated != implied:
+        raise config.wrong(field, f"it is {every}, but no_rope_layers says something else")
     return stated
 
 
@@ -289,7 +318,9 @@ def of_kind(config: Configuration, kind: str, layers: Sequence[int]) -> Configur
     named = config.get("global_head_dim") is not None
     default = None if "per_layer_config" in config.fields else ROTARY[config.type].global_dim
     if kind == "full" and (named or default is not None):
-        size = config.whole("global_head_dim") if named else default
+        size = (
+            config.whole("global_head_dim") if named else config.usual("global_head_dim", default)
+        )
         if first.get("head_dim", size) != size:
             raise config.wrong(
                 "per_layer_config",
@@ -327,7 +358,8 @@ def _of_layers(config: Configuration) -> dict[int, Fields]:
 
 def head_dim(config: Configuration) -> int:
     """Return the number of channels of a head that the rotation receives, rotated or not."""
-    if config.get("qk_rope_head_dim") is not None:
+    if ROTARY[config.type].latent:
+        config.usual("qk_rope_head_dim", ROTARY[config.type].defaults["qk_rope_head_dim"])
         size = config.whole("qk_rope_head_dim")
         if config.get("head_dim", size) != size:
             raise config.wrong(

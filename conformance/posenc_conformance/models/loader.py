@@ -94,8 +94,9 @@ def _as_llama_cpp(type: str, keys: KeyDict) -> list[Default]:
         others = {TRANSFORMERS: style.head_dim}
         taken.append(_take(keys, KEY_LENGTH, size, LLAMA_CPP, others))
     size = keys.get(KEY_LENGTH, size)
-    if style.partial != 1 and size and WIDTH not in keys:
-        others = {TRANSFORMERS: int(size * style.partial)} if isinstance(size, int) else {}
+    width = style.defaults.get("rotary_dim")
+    if (width or style.partial != 1) and isinstance(size, int) and size and WIDTH not in keys:
+        others = {TRANSFORMERS: width or int(size * style.partial)}
         taken.append(_take(keys, WIDTH, size, LLAMA_CPP, others))
     return taken
 

@@ -13,15 +13,13 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.errors import UserError, in_line
-from posenc_conformance.models.architectures import ROTARY
+from posenc_conformance.models.architectures import HALF, INTERLEAVED, ROTARY
 from posenc_conformance.models.configuration import FieldDict, Fields
 from posenc_conformance.models.defaults import Default
 from posenc_conformance.models.keys.of_gguf import FREQUENCIES, LONG, NAMES, SCALING, SHORT, TABLES
 from posenc_conformance.models.loader import OLD_ARCHITECTURES, completed, divided
 
-HALF, INTERLEAVED = "half", "interleaved"
 REPAIR = "give the config.json of the model that the file was made from"
-
 
 NONE, OPTIONAL, NEEDED = "none", "optional", "needed"
 """Whether an architecture has sliding layers: never, only if there is a window, or always."""
@@ -153,6 +151,10 @@ ABOVE_ZERO = ("rope.freq_base", "rope.scaling.factor")
 NOT_NEGATIVE = (LOGARITHM, WARMTH, SCORES)
 """Keys whose numbers are used in arithmetic before the values of fields are checked."""
 
+OF_LATENT = "key_length_mla kv_lora_rank q_lora_rank value_length_mla"
+OF_TWO_SIZES = "attention.key_length_swa attention.value_length_swa rope.dimension_count_swa"
+"""Keys of architectures with ``latent`` and with ``two_sizes``, first those about attention."""
+
 _IGNORED: Mapping[str, str] = {
     "how many keys and values there are, and how long values are": "attention.head_count_kv "
     "attention.value_length attention.shared_kv_layers",
@@ -268,11 +270,13 @@ class _Reader:
         if self.architecture.two_sizes:
             return config | self._of_two_sizes(config), self.architecture.layout
         if self.architecture.latent:
-            config["qk_rope_head_dim"] = config.pop("rotary_dim", None)
+            if "rotary_dim" not in config:
+                raise self.wrong("rope.dimension_count", "it is missing")
+            config["qk_rope_head_dim"] = config.pop("rotary_dim")
             config.pop("head_dim", None)
         config |= self._share(config)
         scaling = self._scaling()
-        if not scaling and ORIGINAL in self.own:
+        if "factor" not in scaling and ORIGINAL in self.own:
             config["original_max_position_embeddings"] = self.own[ORIGINAL]
         scaling |= self._sections()
         return config | ({"rope_scaling": scaling} if scaling else {}), self.architecture.layout
@@ -310,13 +314,8 @@ class _Reader:
             WARMTH: here.warms,
             "rope.dimension_sections": here.sections,
             "full_attention_interval": here.interval,
-            "attention.key_length_mla": here.latent,
-            "attention.kv_lora_rank": here.latent,
-            "attention.q_lora_rank": here.latent,
-            "attention.value_length_mla": here.latent,
-            "attention.key_length_swa": here.two_sizes,
-            "attention.value_length_swa": here.two_sizes,
-            "rope.dimension_count_swa": here.two_sizes,
+            **{f"attention.{name}": here.latent for name in OF_LATENT.split()},
+            **dict.fromkeys(OF_TWO_SIZES.split(), here.two_sizes),
         }
         return [*(key for key, read in keys.items() if read), *here.own_keys.split()]
 
@@ -366,7 +365,8 @@ class _Reader:
                     raise self.wrong(other, f"there is no {key} beside it")
             if here.window == NEEDED:
                 raise self.wrong(key, f"it is missing, but layers of {here.type} slide")
-            return {"sliding_window": None}
+            full = {"layer_types": ["full_attention"] * self._count()}
+            return {"sliding_window": None, **(full if here.window == OPTIONAL else {})}
         if here.window == NONE:
             raise self.wrong(key, f"no {here.type} with a sliding window is known")
         type = here.sliding or here.type
@@ -478,11 +478,12 @@ class _Reader:
         if names == [FREQUENCIES] and kind == "none":
             return self._as_llama_3(self.tables[FREQUENCIES])
         if names == [LONG, SHORT] and kind in ("none", "longrope"):
+            if ORIGINAL not in self.own:
+                raise self.wrong(ORIGINAL, "it is missing, although frequencies depend on it")
             return {
                 "rope_type": "longrope",
                 "long_factor": [*self.tables[LONG]],
                 "short_factor": [*self.tables[SHORT]],
-                "original_max_position_embeddings": self.own.get(ORIGINAL),
                 "attention_factor": self.own.get("rope.scaling.attn_factor", 1.0),
             }
         raise UserError(

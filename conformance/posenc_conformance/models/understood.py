@@ -77,6 +77,10 @@ SWITCHES = frozenset(
 OF_A_WINDOW = ("max_window_layers", "sliding_window")
 """Fields without effect where ``use_sliding_window`` is false, in types that do not read them."""
 
+LEFT_OVER = "_sliding_window_pattern"
+"""The field in which transformers keeps the pattern that it has made ``layer_types`` of, and which
+it does not read."""
+
 OF_ROTATED = frozenset(
     [
         "layer_types",
@@ -125,7 +129,8 @@ OF_TABLES = frozenset(["max_position_embeddings", "position_embedding_type"])
 def read_by(type: str) -> frozenset[str]:
     """Return the names of the fields about positions that are understood in models of a type."""
     if type in ROTARY:
-        return OF_ROTATED | set(ROTARY[type].reads.split())
+        own = set(ROTARY[type].reads.split())
+        return OF_ROTATED | own | ({LEFT_OVER} if "sliding_window_pattern" in own else set())
     fields = OF_OTHERS.get(type, frozenset())
     return fields | OF_TABLES if type in LEARNED else fields
 

@@ -96,6 +96,7 @@ CHANGES: Mapping[str, Fields] = {
     "its bases": {"local_rope_theta": 5000.0, "global_rope_theta": 70000.0},
     "its local window": {"local_attention": 4},
     "heads that are not given": {"head_dim": None},
+    "pairs in halves": {"rope_interleave": False},
 }
 """Optional fields of a configuration, under the names that some types use."""
 
@@ -227,11 +228,10 @@ def _floats(value: Any) -> Any:
 UNSAID = (
     "rope_scaling",
     "rope_parameters",
-    "rope_interleave",
+    "rope_interleaved",
     "layer_types",
     "original_max_position_embeddings",
     "num_key_value_heads",
-    "rotary_dim",
 )
 """Fields that have no meaning if null, in every type."""
 
