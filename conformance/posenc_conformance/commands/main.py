@@ -30,7 +30,11 @@ PATIENCE = 5.0
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return 0 for success, 1 for a finding such as drift, 2 for a UserError."""
     typed = split(sys.argv[1:] if arguments is None else arguments)
-    options = _parser().parse_args(typed.own)
+    parser = _parser()
+    if not typed.own:
+        parser.print_help(sys.stderr)
+        return 2
+    options = parser.parse_args(typed.own)
     options.of_run, options.of_engine = typed.of_run, typed.of_engine
     try:
         code = int(options.run(options))
@@ -49,6 +53,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="posenc",
         description="Conformance of positional encodings; judge with: pytest --impl=NAME",
     )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version, and end")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     listing = commands.add_parser("list", help="implementations, and what they claim")
     listing.set_defaults(run=_list)
@@ -193,6 +198,9 @@ def _parser() -> argparse.ArgumentParser:
     diff.add_argument("before", help="what --posenc-report wrote")
     diff.add_argument("after", help="what it wrote later")
     diff.set_defaults(run=_diff)
+    shells = commands.add_parser("completion", help="print completion for a shell, to be sourced")
+    shells.add_argument("shell", choices=("bash", "zsh", "fish"))
+    shells.set_defaults(run=_completion, commands=commands)
     for command, text in (
         (init, "an adapter that is there"),
         (new, "files that are there"),
@@ -213,6 +221,25 @@ def _parser() -> argparse.ArgumentParser:
             help="also use the scheme files in this folder",
         )
     return parser
+
+
+class _Version(argparse.Action):
+    """Prints the version; it is imported only then, since NumPy comes with it."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from posenc import __version__
+
+        print(f"posenc {__version__}")
+        parser.exit()
+
+
+def _completion(options: argparse.Namespace) -> int:
+    from posenc_conformance.commands.completion import completion
+
+    commands = options.commands
+    help = {action.dest: str(action.help) for action in commands._choices_actions}
+    print(completion(options.shell, commands.choices, help))
+    return 0
 
 
 def _repro(options: argparse.Namespace) -> int:
