@@ -135,14 +135,12 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         "--posenc-examples",
         metavar="N",
         type=int,
-        default=3,
         help="examples that Hypothesis draws per invariant (default: 3)",
     )
     group.addoption(
         "--posenc-largest",
         metavar="MB",
         type=int,
-        default=512,
         help="skip calls whose inputs and result take more memory than this in float64; what a "
         "library needs besides them is not counted (default: 512)",
     )

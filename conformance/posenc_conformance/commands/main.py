@@ -131,6 +131,12 @@ def _parser() -> argparse.ArgumentParser:
     repro.add_argument("--posenc-model", action="append", default=[], metavar="NAME")
     repro.add_argument("--posenc-examples", type=int, default=3, metavar="N")
     repro.add_argument("--posenc-seed", type=int, default=0, metavar="N")
+    repro.add_argument("--posenc-largest", type=int, default=512, metavar="MB")
+    repro.add_argument("--posenc-timeout", type=float, metavar="SECONDS")
+    repro.add_argument("--posenc-memory", metavar="AMOUNT")
+    repro.add_argument("--posenc-python", default="", metavar="PATH")
+    repro.add_argument("--posenc-apart", action="store_true")
+    repro.add_argument("--posenc-here", action="store_true")
     repro.set_defaults(run=_repro)
     identify = commands.add_parser("identify", help="tell what a saved table is")
     identify.add_argument("file", help=".npy, .npz, .safetensors, .pt or text")
@@ -244,13 +250,27 @@ def _completion(options: argparse.Namespace) -> int:
 
 def _repro(options: argparse.Namespace) -> int:
     from posenc_conformance.checks import Options
-    from posenc_conformance.commands.repro.snippet import snippet
+    from posenc_conformance.commands.repro.search_path import add_search_path
+    from posenc_conformance.commands.repro.snippet import Circumstances, snippet
     from posenc_conformance.models.file import model_file
     from posenc_conformance.registry import load_all
+    from posenc_conformance.remote.load import How
 
-    how = Options(options.posenc_examples, options.posenc_seed)
-    models = [model_file(name) for name in options.posenc_model]
-    print(snippet(options.id, options.impl, how, load_all(options.posenc_schemes), models))
+    run = Circumstances(
+        Options(options.posenc_examples, options.posenc_seed),
+        How.of(
+            options.posenc_timeout,
+            options.posenc_memory,
+            options.posenc_python,
+            here=options.posenc_here,
+            apart=options.posenc_apart,
+        ),
+        load_all(options.posenc_schemes),
+        [model_file(name) for name in options.posenc_model],
+        options.posenc_largest * 2**20,
+        add_search_path(),
+    )
+    print(snippet(options.id, options.impl, run))
     return 0
 
 
