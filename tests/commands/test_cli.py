@@ -5,12 +5,14 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 
 from posenc import __version__
+from posenc_conformance.commands.cures import closeness, cure_of
 from posenc_conformance.commands.main import main
 from posenc_conformance.registry import load_all
 from posenc_conformance.report.known import UNSAID
@@ -373,3 +375,22 @@ def test_completion_in_other_shells_has_each_command(
         assert words in shown
     if path := shutil.which(shell):
         subprocess.run([path, "-n", "-c", shown], check=True)
+
+
+def test_explain_has_a_cure_for_each_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    for scheme in load_all():
+        assert all(cure_of(scheme, deviation) for deviation in scheme.deviations)
+    assert main(["explain", "rope", "wrong-base", "layout-swapped"]) == 0
+    shown = capsys.readouterr().out
+    for words in ("cure: Read rope_theta", "cure: Permute the rows", "(theory/layouts.md)"):
+        assert words in shown
+
+
+def test_the_most_exact_symptom_has_the_cure() -> None:
+    rope = next(scheme for scheme in load_all() if scheme.id == "rope")
+    deviation = rope.deviations[0]
+    assert closeness({"classes": [deviation.kind]}, rope, deviation) == 2
+    assert closeness({"classes": [deviation.kind], "ids": ["layout.*"]}, rope, deviation) == 3
+    assert closeness({"schemes": ["rope"]}, rope, deviation) == 1
+    assert closeness({"ids": ["layout.*"], "families": ["bias"]}, rope, deviation) == 0
+    assert cure_of(rope, replace(deviation, id="own", kind="own")) == ""

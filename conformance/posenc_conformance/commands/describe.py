@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from textwrap import wrap
 
+from posenc_conformance.commands.cures import cure_of
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.scheme_file.read import spec_folder
@@ -96,7 +97,7 @@ def _convention(axis: Convention) -> Iterator[str]:
 
 
 def explained(scheme: KnownScheme, names: Sequence[str]) -> Iterator[str]:
-    """Yield descriptions of known mistakes of a scheme, their effects, and links to cases.
+    """Yield descriptions of known mistakes of a scheme, their effects, cures, and links to cases.
 
     Without ``names``, yields all known mistakes of the scheme.
 
@@ -114,6 +115,8 @@ def explained(scheme: KnownScheme, names: Sequence[str]) -> Iterator[str]:
         yield ""
         yield name
         yield from _wrapped(f"{mistakes[name].description} {mistakes[name].effect}", "  ", "")
+        if cure := cure_of(scheme, mistakes[name]):
+            yield from _wrapped(f"cure: {cure}", "  ")
         yield from (f"  {link}" for link in mistakes[name].links)
     page = spec_folder().parent / "docs" / "schemes" / f"{scheme.id}.md"
     if page.is_file():  # in a checkout
