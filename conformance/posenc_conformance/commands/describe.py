@@ -1,9 +1,12 @@
-"""Descriptions of schemes and of their known mistakes, from the spec, for a terminal."""
+"""Descriptions of schemes, of their known mistakes, and of implementations, for a terminal."""
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from textwrap import wrap
 
+from posenc_conformance.adapters.find import blank, registered, target, versions
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.checks.model_adapter import engines
 from posenc_conformance.commands.cures import cure_of
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.knowledge import KnownScheme
@@ -121,6 +124,35 @@ def explained(scheme: KnownScheme, names: Sequence[str]) -> Iterator[str]:
     page = spec_folder().parent / "docs" / "schemes" / f"{scheme.id}.md"
     if page.is_file():  # in a checkout
         yield f"\nmore in {page}"
+
+
+def implementations(schemes: Sequence[KnownScheme]) -> Iterator[str]:
+    """Yield lines on whether each registered implementation is installed, and what it claims."""
+    for name in registered():
+        yield from _implementation(name, schemes)
+
+
+def _implementation(name: str, schemes: Sequence[KnownScheme]) -> Iterator[str]:
+    try:
+        adapter = target(name)
+        installed = versions(adapter)
+        claimed = subjects(blank(adapter), schemes)
+        of_models = engines(blank(adapter))
+    except UserError as error:
+        yield f"{name}: cannot be used: {error.cause}"
+        return
+    missing = [package for package, number in installed.items() if not number]
+    if missing:
+        yield f"{name}: not installed; needs {', '.join(missing)}"
+    else:
+        shown = ", ".join(f"{package} {number}" for package, number in installed.items())
+        yield f"{name}: installed{f' ({shown})' if shown else ''}"
+    for subject in claimed:
+        yield f"  {subject.call.name}  {subject.label}  ({', '.join(subject.dtypes)})"
+    for call, claims in of_models.items():
+        for claim in claims:
+            models = ", ".join(claim.restrictions.get("models", ["every model"]))
+            yield f"  {call}  {models}  ({', '.join(claim.dtypes)})"
 
 
 def guess(name: str, known: Sequence[str], what: str) -> str:

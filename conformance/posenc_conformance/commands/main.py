@@ -3,11 +3,9 @@
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from importlib.metadata import EntryPoint
+from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from posenc_conformance.commands.judge.arguments import (
     JUDGE,
@@ -16,12 +14,9 @@ from posenc_conformance.commands.judge.arguments import (
     judge_options,
     split,
 )
+from posenc_conformance.commands.repro.arguments import add_repro, circumstances_of
 from posenc_conformance.errors import UserError
 from posenc_conformance.files import shown
-
-if TYPE_CHECKING:
-    from posenc_conformance.judge.knowledge import KnownScheme
-
 
 PATIENCE = 5.0
 """Seconds between two progress messages of a slow command."""
@@ -126,17 +121,7 @@ def _parser() -> argparse.ArgumentParser:
     known.add_argument("file", help="the file to write, for --posenc-known")
     known.set_defaults(run=_write_known)
     repro = commands.add_parser("repro", help="print a snippet that reproduces one failure")
-    repro.add_argument("id", help="the id of a failed check, as a run shows it")
-    repro.add_argument("--impl", required=True, metavar="NAME", help="as given to pytest")
-    repro.add_argument("--posenc-model", action="append", default=[], metavar="NAME")
-    repro.add_argument("--posenc-examples", type=int, default=3, metavar="N")
-    repro.add_argument("--posenc-seed", type=int, default=0, metavar="N")
-    repro.add_argument("--posenc-largest", type=int, default=512, metavar="MB")
-    repro.add_argument("--posenc-timeout", type=float, metavar="SECONDS")
-    repro.add_argument("--posenc-memory", metavar="AMOUNT")
-    repro.add_argument("--posenc-python", default="", metavar="PATH")
-    repro.add_argument("--posenc-apart", action="store_true")
-    repro.add_argument("--posenc-here", action="store_true")
+    add_repro(repro)
     repro.set_defaults(run=_repro)
     identify = commands.add_parser("identify", help="tell what a saved table is")
     identify.add_argument("file", help=".npy, .npz, .safetensors, .pt or text")
@@ -249,28 +234,9 @@ def _completion(options: argparse.Namespace) -> int:
 
 
 def _repro(options: argparse.Namespace) -> int:
-    from posenc_conformance.checks import Options
-    from posenc_conformance.commands.repro.search_path import add_search_path
-    from posenc_conformance.commands.repro.snippet import Circumstances, snippet
-    from posenc_conformance.models.file import model_file
-    from posenc_conformance.registry import load_all
-    from posenc_conformance.remote.load import How
+    from posenc_conformance.commands.repro.snippet import snippet
 
-    run = Circumstances(
-        Options(options.posenc_examples, options.posenc_seed),
-        How.of(
-            options.posenc_timeout,
-            options.posenc_memory,
-            options.posenc_python,
-            here=options.posenc_here,
-            apart=options.posenc_apart,
-        ),
-        load_all(options.posenc_schemes),
-        [model_file(name) for name in options.posenc_model],
-        options.posenc_largest * 2**20,
-        add_search_path(),
-    )
-    print(snippet(options.id, options.impl, run))
+    print(snippet(options.id, options.impl, circumstances_of(options)))
     return 0
 
 
@@ -441,41 +407,12 @@ def _write_known(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from posenc_conformance.adapters.find import registered
+    from posenc_conformance.commands.describe import implementations
     from posenc_conformance.registry import load_all
 
-    schemes = load_all(options.posenc_schemes)
-    for name, point in registered().items():
-        print("\n".join(_describe(name, point, schemes)))
+    for line in implementations(load_all(options.posenc_schemes)):
+        print(line)
     return 0
-
-
-def _describe(name: str, point: EntryPoint, schemes: "Sequence[KnownScheme]") -> Iterator[str]:
-    """Yield lines on whether an implementation is installed, and what it claims."""
-    from posenc_conformance.adapters.find import blank, target, versions
-    from posenc_conformance.adapters.resolve import subjects
-    from posenc_conformance.checks.model_adapter import engines
-
-    try:
-        adapter = target(name)
-        installed = versions(adapter)
-        claimed = subjects(blank(adapter), schemes)
-        of_models = engines(blank(adapter))
-    except UserError as error:
-        yield f"{name}: cannot be used: {error.cause}"
-        return
-    missing = [package for package, number in installed.items() if not number]
-    if missing:
-        yield f"{name}: not installed; needs {', '.join(missing)}"
-    else:
-        shown = ", ".join(f"{package} {number}" for package, number in installed.items())
-        yield f"{name}: installed{f' ({shown})' if shown else ''}"
-    for subject in claimed:
-        yield f"  {subject.call.name}  {subject.label}  ({', '.join(subject.dtypes)})"
-    for call, claims in of_models.items():
-        for claim in claims:
-            models = ", ".join(claim.restrictions.get("models", ["every model"]))
-            yield f"  {call}  {models}  ({', '.join(claim.dtypes)})"
 
 
 def _schemes(options: argparse.Namespace) -> int:
