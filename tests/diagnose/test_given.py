@@ -273,7 +273,7 @@ def test_a_mean_in_place_of_a_sum_is_described() -> None:
     for shape in ((3, 2, 5), (2, 4, 4)):
         case = case_of("alibi_bias_vjp", "causal", gradient=fine(shape))
         answers.append((case, np.asarray(case.truth / (shape[1] * shape[2]))))
-    assert "a mean stands where a sum should" in describe_values(answers)
+    assert "a mean is computed instead of a sum" in describe_values(answers)
     assert "mean" not in describe_values([(case, output / 2) for case, output in answers])
 
 

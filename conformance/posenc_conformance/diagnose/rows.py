@@ -72,7 +72,7 @@ def describe_rows(
     if description := _alike(both):
         return description
     if all(np.array_equal(requested + _lengths(requested), rows) for requested, rows in both):
-        return "each stretch stands where the one after it should: rows are counted too early"
+        return "each stretch has the positions of the one after it: rows are counted too early"
     return _each(*max(both, key=lambda pair: pair[1].size), answers[0][0].call.kind)
 
 
