@@ -44,8 +44,8 @@ APT := $(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get -q
 conformance: .venv/kit
 	$(BIN)/python -m scoreboard.conformance $(IMPL)
 
-# Two single-core jobs at a time, the quickest to fail first.
-BOTH := $(MAKE) --no-print-directory -j 2 --output-sync=recurse
+# Two single-core jobs at a time, the quickest to fail first. No output is held back: each line shows at once.
+BOTH := $(MAKE) --no-print-directory -j 2
 
 # Needs no PyTorch, browser or compiler.
 test:

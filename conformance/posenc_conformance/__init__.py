@@ -26,6 +26,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 if not TYPE_CHECKING:  # with __getattr__, a type checker would accept any name
 
     def __getattr__(name: str) -> Any:

@@ -3,8 +3,11 @@
 Every pytest run on the machine imports it, so it imports nothing else of the kit until needed.
 """
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,12 +17,141 @@ CONFORMANCE = "posenc_conformance.testing.conformance"
 """Module of the class of ``conformance(...)`` objects."""
 
 
+SETTINGS, TABLE = "pyproject.toml", b"tool.posenc"
 REPORT, PAGE = "--posenc-report", "--posenc-html"
 ONLY_TELLING = {
     *("-h", "--help", "-V", "--version", "--co", "--collect-only", "--collectonly"),
     *("--markers", "--fixtures", "--funcargs", "--fixtures-per-test", "--cache-show"),
 }
 """Options with which no test runs, so that no report is written."""
+
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "report": {
+        "metavar": "FILE",
+        "help": "write everything that the scorecard shows, and every check, as JSON",
+    },
+    "html": {
+        "metavar": "FILE",
+        "help": "write one page of the run, with pictures of what is wrong, as HTML",
+    },
+    "known": {
+        "metavar": "FILE",
+        "help": "checks that are known to fail, with reasons; see 'posenc known'",
+    },
+    "schemes": {
+        "metavar": "FOLDER",
+        "action": "append",
+        "default": [],
+        "help": "also use the scheme files in this folder; their modules must be beside them",
+    },
+    "model": {
+        "metavar": "NAME",
+        "action": "append",
+        "default": [],
+        "help": "for an engine: judge only this model, given by its name (see "
+        "'posenc model') or as the path of a config.json",
+    },
+    "dtype": {
+        "metavar": "NAME",
+        "default": "",
+        "help": "for an engine that serves a probe: the shortest dtype in which it computes or "
+        "keeps anything, float32, bfloat16 or float16; tf32 if it is float32 and only products of "
+        "matrices are shorter (default: bfloat16)",
+    },
+    "cache": {
+        "metavar": "NAME",
+        "default": "",
+        "help": "for an engine that serves a probe: what it keeps keys as, if that is shorter than "
+        "its dtype: int8, int4, float8_e4m3 or float8_e5m2",
+    },
+    "device": {
+        "metavar": "NAME",
+        "default": "",
+        "help": "for --impl=FOLDER: PyTorch's device, such as cuda, mps or xpu (default: cpu)",
+    },
+    "attention": {
+        "metavar": "NAME",
+        "default": "",
+        "help": "for --impl=FOLDER: the attention of transformers: eager, sdpa, flex_attention, "
+        "flash_attention_2 (default: that of transformers)",
+    },
+    "compile": {
+        "action": "store_true",
+        "help": "for --impl=FOLDER: compile the model with torch.compile",
+    },
+    "static-cache": {
+        "action": "store_true",
+        "help": "for --impl=FOLDER: keep keys in a cache of fixed length",
+    },
+    "shift": {
+        "metavar": "N",
+        "type": int,
+        "default": 0,
+        "help": "for an engine that serves a probe: it goes on when its context of N tokens is "
+        "full, without the first of them",
+    },
+    "context": {
+        "metavar": "N",
+        "type": int,
+        "default": 0,
+        "help": "for an engine that serves a probe: tokens of the longest text that it is given "
+        "(default: 4352)",
+    },
+    "precision": {
+        "action": "store_true",
+        "help": "show how the error grows with position, for every claim that has positions",
+    },
+    "examples": {
+        "metavar": "N",
+        "type": int,
+        "help": "examples that Hypothesis draws per invariant (default: 3)",
+    },
+    "largest": {
+        "metavar": "MB",
+        "type": int,
+        "help": "skip calls whose inputs and result take more memory than this in float64; what a "
+        "library needs besides them is not counted (default: 512)",
+    },
+    "seed": {
+        "metavar": "N",
+        "type": int,
+        "default": 0,
+        "help": "draw other examples; every run with the same seed draws the same (default: 0)",
+    },
+    "robust": {
+        "action": "store_true",
+        "help": "fail if bad input is answered instead of refused, or empty input refused instead "
+        "of answered (by default, both are only reported)",
+    },
+    "timeout": {
+        "metavar": "SECONDS",
+        "type": float,
+        "help": "end a call that takes longer (default: 60); starting may take five times as long",
+    },
+    "memory": {
+        "metavar": "AMOUNT",
+        "help": "end a call that takes more memory than this, such as 4GB; 0 sets no limit "
+        "(default: nine tenths of what the machine has left)",
+    },
+    "python": {
+        "metavar": "PATH",
+        "default": "",
+        "help": "the interpreter, or virtual environment, in which the adapter runs; it needs "
+        "numpy and ml-dtypes",
+    },
+    "apart": {
+        "action": "store_true",
+        "help": "run the adapter in a process of its own, so that it may crash or hang; the "
+        "default for registered libraries, for programs, and if you set a limit or an interpreter",
+    },
+    "here": {
+        "action": "store_true",
+        "help": "run the adapter in pytest's own process: for breakpoint(), print and coverage",
+    },
+}
+"""The options ``--posenc-NAME``, which a project may also set in its table ``[tool.posenc]``."""
+IMPLEMENTATION = pytest.StashKey[str]()
+"""What the table ``[tool.posenc]`` names as the implementation."""
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -42,158 +174,29 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         "seen from the file of settings",
         default="",
     )
-    group.addoption(
-        REPORT,
-        metavar="FILE",
-        help="write everything that the scorecard shows, and every check, as JSON",
-    )
-    group.addoption(
-        PAGE,
-        metavar="FILE",
-        help="write one page of the run, with pictures of what is wrong, as HTML",
-    )
-    group.addoption(
-        "--posenc-known",
-        metavar="FILE",
-        help="checks that are known to fail, with reasons; see 'posenc known'",
-    )
-    group.addoption(
-        "--posenc-schemes",
-        metavar="FOLDER",
-        action="append",
-        default=[],
-        help="also use the scheme files in this folder; their modules must be beside them",
-    )
-    group.addoption(
-        "--posenc-model",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="for an engine: judge only this model, given by its name (see "
-        "'posenc model') or as the path of a config.json",
-    )
-    group.addoption(
-        "--posenc-dtype",
-        metavar="NAME",
-        default="",
-        help="for an engine that serves a probe: the shortest dtype in which it computes or keeps "
-        "anything, float32, bfloat16 or float16; tf32 if it is float32 and only products of "
-        "matrices are shorter (default: bfloat16)",
-    )
-    group.addoption(
-        "--posenc-cache",
-        metavar="NAME",
-        default="",
-        help="for an engine that serves a probe: what it keeps keys as, if that is shorter than "
-        "its dtype: int8, int4, float8_e4m3 or float8_e5m2",
-    )
-    group.addoption(
-        "--posenc-device",
-        metavar="NAME",
-        default="",
-        help="for --impl=FOLDER: PyTorch's device, such as cuda, mps or xpu (default: cpu)",
-    )
-    group.addoption(
-        "--posenc-attention",
-        metavar="NAME",
-        default="",
-        help="for --impl=FOLDER: the attention of transformers: eager, sdpa, flex_attention, "
-        "flash_attention_2 (default: that of transformers)",
-    )
-    group.addoption(
-        "--posenc-compile",
-        action="store_true",
-        help="for --impl=FOLDER: compile the model with torch.compile",
-    )
-    group.addoption(
-        "--posenc-static-cache",
-        action="store_true",
-        help="for --impl=FOLDER: keep keys in a cache of fixed length",
-    )
-    group.addoption(
-        "--posenc-shift",
-        metavar="N",
-        type=int,
-        default=0,
-        help="for an engine that serves a probe: it goes on when its context of N tokens is full, "
-        "without the first of them",
-    )
-    group.addoption(
-        "--posenc-context",
-        metavar="N",
-        type=int,
-        default=0,
-        help="for an engine that serves a probe: tokens of the longest text that it is given "
-        "(default: 4352)",
-    )
-    group.addoption(
-        "--posenc-precision",
-        action="store_true",
-        help="show how the error grows with position, for every claim that has positions",
-    )
-    group.addoption(
-        "--posenc-examples",
-        metavar="N",
-        type=int,
-        default=3,
-        help="examples that Hypothesis draws per invariant (default: 3)",
-    )
-    group.addoption(
-        "--posenc-largest",
-        metavar="MB",
-        type=int,
-        default=512,
-        help="skip calls whose inputs and result take more memory than this in float64; what a "
-        "library needs besides them is not counted (default: 512)",
-    )
-    group.addoption(
-        "--posenc-seed",
-        metavar="N",
-        type=int,
-        default=0,
-        help="draw other examples; every run with the same seed draws the same (default: 0)",
-    )
-    group.addoption(
-        "--posenc-robust",
-        action="store_true",
-        help="fail if bad input is answered instead of refused, or empty input refused instead of "
-        "answered (by default, both are only reported)",
-    )
-    group.addoption(
-        "--posenc-timeout",
-        metavar="SECONDS",
-        type=float,
-        help="end a call that takes longer (default: 60); starting may take five times as long",
-    )
-    group.addoption(
-        "--posenc-memory",
-        metavar="AMOUNT",
-        help="end a call that takes more memory than this, such as 4GB; 0 sets no limit (default: "
-        "nine tenths of what the machine has left)",
-    )
-    group.addoption(
-        "--posenc-python",
-        metavar="PATH",
-        default="",
-        help="the interpreter, or virtual environment, in which the adapter runs; it needs numpy "
-        "and ml-dtypes",
-    )
-    group.addoption(
-        "--posenc-apart",
-        action="store_true",
-        help="run the adapter in a process of its own, so that it may crash or hang; the default "
-        "for registered libraries, for programs, and if you set a limit or an interpreter",
-    )
-    group.addoption(
-        "--posenc-here",
-        action="store_true",
-        help="run the adapter in pytest's own process: for breakpoint(), print and coverage",
-    )
+    for name, given in OPTIONS.items():
+        group.addoption(f"--posenc-{name}", **given)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
-    """Remove an old report named in the settings, before a conftest.py can fail."""
+    """Read the project's settings, and remove an old report that they name.
+
+    That is before a conftest.py can fail. The settings come first, so that the command line wins.
+    """
+    path = early_config.inipath or Path("pytest.ini")
+    file = path if path.name == SETTINGS else early_config.rootpath / SETTINGS
+    if file.is_file() and TABLE in file.read_bytes():
+        from posenc_conformance.errors import UserError
+        from posenc_conformance.pytest_run.settings import read_settings
+
+        try:
+            settings = read_settings(file, OPTIONS)
+        except UserError as error:
+            raise pytest.UsageError(str(error)) from None
+        early_config.stash[IMPLEMENTATION] = settings.implementation
+        if "PYTEST_XDIST_WORKER" not in os.environ:  # a worker is given the options of the run
+            args[:0] = settings.arguments(args)
     _remove_old_report(args)
 
 
@@ -252,11 +255,11 @@ def _is_left_to_settings(config: pytest.Config) -> bool:
 
 
 def _set_up(config: pytest.Config) -> str:
-    """Return the value of the setting ``posenc_impl``; empty if it is missing or does not apply.
+    """Return the implementation that the settings name; empty if it is missing or does not apply.
 
     It does not apply if the command line names tests but no scheme or model.
     """
-    name: str = config.getini("posenc_impl")
+    name: str = config.getini("posenc_impl") or config.stash.get(IMPLEMENTATION, "")
     named = config.args_source is pytest.Config.ArgsSource.ARGS
     if not name or (named and not any(".yaml" in argument for argument in config.args)):
         return ""

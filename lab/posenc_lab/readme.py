@@ -1,4 +1,4 @@
-"""The generated parts of the README: its list of schemes, and its outputs.
+"""The generated parts of the README: addresses, its list of schemes, and its outputs.
 
     python -m posenc_lab.readme
 
@@ -9,6 +9,8 @@ import re
 import subprocess
 import sys
 import tempfile
+import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
 from posenc_lab.scheme_families import FAMILIES, by_family
@@ -16,6 +18,12 @@ from posenc_lab.scheme_families import FAMILIES, by_family
 ADAPTER = "mylib_adapter.py"
 """File name of the adapter in the README."""
 README = Path(__file__).parents[2] / "README.md"
+PROJECT = README.with_name("pyproject.toml")
+HOLES = (
+    "Examples and outputs, which the build fills in, are missing there; "
+    "[docs/examples](docs/examples)\nhas the examples.\n"
+)
+ADDRESSES = re.compile(r"(<!-- addresses: .*? -->\n).*?(?=<!-- end of addresses -->)", re.S)
 TABLE = re.compile(r"(<!-- schemes: .*? -->\n).*?(?=<!-- end of schemes -->)", re.S)
 CODE = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
 ASSERTION = re.compile(r"(?:^E  .*\n)+", re.M)
@@ -27,6 +35,7 @@ DECIMAL = re.compile(r"\d+\.[\de+-]+")
 def written(text: str) -> str:
     """Return the README with its generated parts updated."""
     test, adapter = CODE.findall(text)
+    text = ADDRESSES.sub(lambda match: match[1] + addresses(urls()), text)
     text = TABLE.sub(lambda match: match[1] + table(), text)
     right = adapter.replace('"interleaved"', '"half"')
     for part, output in (
@@ -42,6 +51,20 @@ def written(text: str) -> str:
 def shape(text: str) -> str:
     """Return the text without its decimals, whose last digits depend on the machine."""
     return DECIMAL.sub("#", text)
+
+
+def urls() -> Mapping[str, str]:
+    """Return the addresses of ``[project.urls]`` in pyproject.toml, empty if it has none."""
+    project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
+    return dict(project.get("urls", {}))
+
+
+def addresses(known: Mapping[str, str]) -> str:
+    """Say where the site is, and how to clone the repository, as far as that is known."""
+    site, source = known.get("Documentation"), known.get("Source")
+    clone = f"    git clone {source}\n\n" if source else ""
+    where = f"sources of {site}." if site else "sources of the site; `make site` builds it."
+    return f"{clone}Links below lead to the {where}\n{HOLES}"
 
 
 def table() -> str:

@@ -2,13 +2,17 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 
+from posenc import __version__
+from posenc_conformance.commands.cures import closeness, cure_of
 from posenc_conformance.commands.main import main
 from posenc_conformance.registry import load_all
 from posenc_conformance.report.known import UNSAID
@@ -320,3 +324,73 @@ def test_init_of_an_unknown_scheme_writes_nothing(
     assert main(["init", "mylib", "ropes"]) == 2
     assert "rope" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_command_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert "identify" in capsys.readouterr().err
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"posenc {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("posenc ide", ["identify"]),
+        ("posenc model", ["model"]),
+        ("posenc explain alib", ["alibi"]),
+        ("posenc model llama-3.1-4", ["llama-3.1-405b"]),
+        ("posenc repro --posenc-se", ["--posenc-seed"]),
+        ("posenc completion f", ["fish"]),
+        ("posenc identify table", []),  # the shell offers files then
+    ],
+)
+def test_completion_in_bash(
+    typed: str, offered: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["completion", "bash"]) == 0
+    words = typed.split()
+    asked = (
+        f"COMP_WORDS=({typed}); COMP_CWORD={len(words) - 1}; "
+        f"_posenc posenc {words[-1]}; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    )
+    script = f"{capsys.readouterr().out}\n{asked}"
+    shown = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert shown.stdout.split() == offered
+    assert not shown.stderr
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_completion_in_other_shells_has_each_command(
+    shell: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["completion", shell]) == 0
+    shown = capsys.readouterr().out
+    for words in ("identify", "llama-3.1-8b", "posenc-seed", "bash zsh fish"):
+        assert words in shown
+    if path := shutil.which(shell):
+        subprocess.run([path, "-n", "-c", shown], check=True)
+
+
+def test_explain_has_a_cure_for_each_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    for scheme in load_all():
+        assert all(cure_of(scheme, deviation) for deviation in scheme.deviations)
+    assert main(["explain", "rope", "wrong-base", "layout-swapped"]) == 0
+    shown = capsys.readouterr().out
+    for words in ("cure: Read rope_theta", "cure: Permute the rows", "(theory/layouts.md)"):
+        assert words in shown
+
+
+def test_the_most_exact_symptom_has_the_cure() -> None:
+    rope = next(scheme for scheme in load_all() if scheme.id == "rope")
+    deviation = rope.deviations[0]
+    assert closeness({"classes": [deviation.kind]}, rope, deviation) == 2
+    assert closeness({"classes": [deviation.kind], "ids": ["layout.*"]}, rope, deviation) == 3
+    assert closeness({"schemes": ["rope"]}, rope, deviation) == 1
+    assert closeness({"ids": ["layout.*"], "families": ["bias"]}, rope, deviation) == 0
+    assert cure_of(rope, replace(deviation, id="own", kind="own")) == ""

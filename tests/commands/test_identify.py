@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import posenc
+from posenc_conformance.commands import main as main_module
 from posenc_conformance.commands.identify.answers import answers, identify
 from posenc_conformance.commands.identify.saved_arrays import Table
 from posenc_conformance.commands.main import main
@@ -649,6 +650,21 @@ def test_six_thousand_numbers_take_less_than_two_seconds() -> None:
         before = time.process_time()
         answers(Table(array.astype(np.float32)), schemes())
         assert time.process_time() - before < 2
+
+
+@pytest.mark.slow
+def test_a_learned_table_as_large_as_those_of_models_is_unknown_soon(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "table.npy"
+    np.save(path, np.random.default_rng(0).standard_normal((1024, 768), dtype=np.float32))
+    monkeypatch.setattr(main_module, "PATIENCE", 0.0)
+    before = time.process_time()
+    assert main(["identify", str(path)]) == 1
+    assert time.process_time() - before < 10
+    shown = capsys.readouterr()
+    assert shown.out == "nothing known comes near it\n"
+    assert "posenc: trying known mistakes of sincos-2d\n" in shown.err
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """posenc repro: a snippet that shows one failure in a fresh process, in an empty folder."""
 
+import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -268,3 +270,68 @@ def test_blocked_and_passing_checks_have_no_snippet(
     assert "does not run" in capsys.readouterr().err
     assert main(["repro", id, "--impl=right.py"]) == 2
     assert "passes" in capsys.readouterr().err
+
+
+def project(folder: Path, monkeypatch: pytest.MonkeyPatch, *, library: str) -> None:
+    """Write a project whose wrong library is on pytest's search path only."""
+    monkeypatch.chdir(folder)
+    Path("src").mkdir()
+    Path("src", f"{library}.py").write_text("FACTOR = 2\n", encoding="utf-8")
+    Path("adapter.py").write_text(
+        f"import {library}\nfrom posenc_conformance import claims\n"
+        "class Adapter:\n    @claims('half')\n"
+        f"    def rope(self, x, positions, *, base):\n        return {library}.FACTOR * x\n",
+        encoding="utf-8",
+    )
+
+
+def repeated(folder: Path, *options: str) -> list[str]:
+    """Run pytest in a project; return the words of the command that its failure prints."""
+    arguments = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--impl=adapter.py"]
+    asked = ["rope.yaml", "-k", "half-d4-start", *options]
+    done = subprocess.run([*arguments, *asked], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 1, done.stdout + done.stderr
+    command = next(line for line in done.stdout.splitlines() if line.startswith("alone"))
+    return shlex.split(command.removeprefix("alone"))
+
+
+@pytest.mark.parametrize(
+    ("file", "settings"),
+    [
+        ("pyproject.toml", '[tool.pytest.ini_options]\npythonpath = ["src"]\n'),
+        ("pytest.ini", "[pytest]\npythonpath = src\naddopts = --posenc-report=report.json\n"),
+    ],
+)
+def test_the_search_path_of_pytest_is_that_of_a_snippet(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    file: str,
+    settings: str,
+) -> None:
+    library = f"lib_of_{file.partition('.')[0]}"
+    project(tmp_path, monkeypatch, library=library)
+    Path(file).write_text(settings, encoding="utf-8")
+    program, *arguments = repeated(tmp_path)
+    assert program == "posenc"
+    report = Path("report.json")
+    before = report.read_bytes() if report.exists() else b""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    assert main(arguments) == 0
+    assert shows_a_failure(ran(capsys.readouterr().out, tmp_path / "elsewhere"))
+    assert (report.read_bytes() if report.exists() else b"") == before
+
+
+def test_options_of_the_run_are_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project(tmp_path, monkeypatch, library="lib_apart")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "src"), prepend=os.pathsep)
+    options = ["--posenc-examples=2", "--posenc-seed=3", "--posenc-timeout=30.0"]
+    options += ["--posenc-memory=8GB", f"--posenc-python={sys.executable}", "--posenc-largest=64"]
+    arguments = repeated(tmp_path, *options)[1:]
+    assert sorted(arguments[3:]) == sorted(options)
+    assert "lib_apart" not in sys.modules
+    assert main(arguments) == 0  # the library is found by the other interpreter alone
+    assert shows_a_failure(ran(capsys.readouterr().out, tmp_path / "elsewhere"))
+    assert repeated(tmp_path, "--posenc-here")[4:] == ["--posenc-here"]

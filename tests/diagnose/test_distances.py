@@ -37,14 +37,17 @@ DISTANCES: list[tuple[Distance, str]] = [
     (lambda query, key, before: key - query, "queries stand at 0, 1, 2"),
     (lambda query, key, before: key - query - 2 * before, "counted twice"),
     (lambda query, key, before: key - query - before - 2, "every query stands 2 later"),
-    (lambda query, key, before: -np.abs(key - query - before), "keys after the query have what"),
-    (lambda query, key, before: key // 16 * 16 - query - before, "every key has what the first of"),
-    (lambda query, key, before: key % 16 - query - before, "one of the first 16, again and again"),
+    (lambda query, key, before: -np.abs(key - query - before), "keys after the query get the bias"),
+    (
+        lambda query, key, before: key // 16 * 16 - query - before,
+        "every key gets the bias of the first one in its tile of 16",
+    ),
+    (lambda query, key, before: key % 16 - query - before, "at its place in the first tile of 16"),
     (
         lambda query, key, before: key // 8 * 8 - query // 8 * 8 - before,
-        "every query and every key has what the first of each 8 should",
+        "every query and every key gets the bias of the first one in its tile of 8",
     ),
-    (lambda query, key, before: np.clip(key - query - before, -7, 7), "no larger than 7"),
+    (lambda query, key, before: np.clip(key - query - before, -7, 7), "distances are clipped to 7"),
 ]
 
 

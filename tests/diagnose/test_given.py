@@ -65,15 +65,23 @@ def result_of(case: Case, **given: Any) -> Floats:
 @pytest.mark.parametrize(
     ("case", "given", "words"),
     [
-        (multimodal(), {"positions": PLACES.reshape(4, 3).T}, "positions is read as if its axes"),
-        (multimodal(), {"positions": np.tile(np.arange(4), (3, 1))}, "positions is not read: 0, 1"),
+        (
+            multimodal(),
+            {"positions": PLACES.reshape(4, 3).T},
+            "positions is read in column-major order",
+        ),
+        (multimodal(), {"positions": np.tile(np.arange(4), (3, 1))}, "positions is ignored: 0, 1"),
         (multimodal(), {"sections": np.array([3, 3, 2])}, "sections is read in reverse"),
         (multimodal(), {"x": round_to(fine((2, 4, 16)), "bfloat16")}, "x is rounded to bfloat16"),
-        (multimodal(), {"positions": PLACES[[0, 0, 0]]}, "at its first place along its axis"),
+        (
+            multimodal(),
+            {"positions": PLACES[[0, 0, 0]]},
+            "the first entry of positions along the axis of length 3 is used for all entries",
+        ),
         (
             t5(),
             {"table": np.roll(fine((32, 4)), -1, axis=1)},
-            "one place early along its axis of",
+            "each entry of table along the heads axis is replaced by the one after it",
         ),
     ],
 )
@@ -112,16 +120,22 @@ def only(gradient: Array, query: slice, key: slice) -> Array:
 @pytest.mark.parametrize(
     ("become", "words"),
     [
-        (corners, "each tile of 16 stood at the tile's first place"),
+        (corners, "each tile of 16 of gradient is summed into its first entry"),
         (
             lambda array: only(array, slice(None), slice(32)),
-            "without its last block, which has few",
+            "the last block of gradient along the k_len axis, of fewer",
         ),
-        (lambda array: only(array, slice(16), slice(None)), "in its first 16 places alone"),
-        (lambda array: only(array, slice(32, None), slice(32, None)), "overwritten, not added"),
+        (
+            lambda array: only(array, slice(16), slice(None)),
+            "only the first 16 entries of gradient along the q_len axis are used",
+        ),
+        (
+            lambda array: only(array, slice(32, None), slice(32, None)),
+            "each tile overwrites the one before",
+        ),
         (
             lambda array: np.pad(array[:1] + array[1:], ((0, 1), (0, 0), (0, 0))),
-            "axis of heads, all",
+            "gradient is summed along the heads axis into its first entry",
         ),
     ],
 )
@@ -172,13 +186,21 @@ def test_an_unexplained_error_is_not_described() -> None:
 @pytest.mark.parametrize(
     ("case", "take", "words"),
     [
-        (alibi(), lambda heads: heads // 2 * 2, "every head has what the first of each 2 should"),
-        (alibi(), lambda heads: heads % 4, "every head has what one of the first 4, again and aga"),
+        (
+            alibi(),
+            lambda heads: heads // 2 * 2,
+            "every head has the values of the first one in its group of 2",
+        ),
+        (alibi(), lambda heads: heads % 4, "head i has the values of head i % 4"),
         (alibi(), lambda heads: heads[::-1], "mirror image"),
-        (alibi(), lambda heads: np.roll(heads, -1), "every head has what the next one should"),
-        (alibi(), lambda heads: 0 * heads, "every head has what the first one should"),
-        (alibi(), lambda heads: np.where(heads == 5, 2, heads), "head 5 has what head 2 should"),
-        (t5(), lambda heads: np.array([1, 0, 3, 2]), "heads 0, 1, 2, 3 have what heads 1, 0, 3, 2"),
+        (alibi(), lambda heads: np.roll(heads, -1), "every head has the values of the next one"),
+        (alibi(), lambda heads: 0 * heads, "every head has the values of the first one"),
+        (alibi(), lambda heads: np.where(heads == 5, 2, heads), "head 5 has the values of head 2"),
+        (
+            t5(),
+            lambda heads: np.array([1, 0, 3, 2]),
+            "heads 0, 1, 2, 3 have the values of heads 1, 0, 3, 2",
+        ),
     ],
 )
 def test_places_with_the_values_of_others_are_described(
@@ -191,7 +213,10 @@ def test_places_with_the_values_of_others_are_described(
 def test_keys_that_have_what_the_first_of_their_tile_should() -> None:
     case = t5()
     output = np.asarray(case.truth[..., np.arange(9) // 4 * 4])
-    assert describe_places([(case, output)]) == "every key has what the first of each 4 should"
+    assert (
+        describe_places([(case, output)])
+        == "every key has the values of the first one in its group of 4"
+    )
 
 
 def partial(x: Array) -> Case:
@@ -204,8 +229,8 @@ def partial(x: Array) -> Case:
 @pytest.mark.parametrize(
     ("axis", "words"),
     [
-        (-3, "head or other leading index has what the first one should"),
-        (-2, "every position has what the"),
+        (-3, "head or other leading index has the values of the first one"),
+        (-2, "every position has the values of the"),
     ],
 )
 def test_places_may_be_wrong_in_some_channels_only(axis: int, words: str) -> None:
@@ -248,7 +273,7 @@ def test_a_mean_in_place_of_a_sum_is_described() -> None:
     for shape in ((3, 2, 5), (2, 4, 4)):
         case = case_of("alibi_bias_vjp", "causal", gradient=fine(shape))
         answers.append((case, np.asarray(case.truth / (shape[1] * shape[2]))))
-    assert "a mean stands where a sum should" in describe_values(answers)
+    assert "a mean is computed instead of a sum" in describe_values(answers)
     assert "mean" not in describe_values([(case, output / 2) for case, output in answers])
 
 
@@ -285,7 +310,7 @@ def test_places_of_zeros_are_not_described() -> None:
 @pytest.mark.parametrize(
     ("ids", "words"),
     [
-        ([0, 1, 2], "by their numbers"),
+        ([0, 1, 2], "rows stand at 0, 1, 2, …: positions"),
         ([14, 15, 16], "counted twice"),
         ([8, 9, 10], "every row stands 1 later than it should"),
         ([7, 8, 7], "rows stand at 7; asked for 9"),

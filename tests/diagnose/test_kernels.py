@@ -53,7 +53,7 @@ def heads(positions: Array) -> Array:
 
 
 MISTAKES: dict[str, tuple[Place, tuple[str, ...]]] = {
-    "ids that are not read": (rows, ("by their numbers", "offsets-ignored")),
+    "ids that are not read": (rows, ("are ignored", "offsets-ignored")),
     "rows by their heads": (heads, ("at the number of its head",)),
     "heads one later each": (lambda p: p + heads(p), ("each head stands one later",)),
     "the last for all": (lambda p: np.repeat(p[..., -1:], p.shape[-1], -1), ("the last one",)),

@@ -123,7 +123,7 @@ def test_one_frequency_for_all_is_named() -> None:
 @pytest.mark.parametrize("part", [1.1, 0.9, 1.01, 0.99])
 def test_one_factor_for_all_is_named(part: float) -> None:
     text = both(lambda d, b: part * omega(d, b))
-    assert text == f"every pair turns at {part:g} of what it should"
+    assert text == f"every pair turns at {part:g} times its right frequency"
 
 
 def test_factors_are_named_and_told_apart_to_two_thousandths() -> None:
@@ -147,7 +147,7 @@ def test_another_factor_for_each_call_is_named() -> None:
     text = said(
         answer(lambda d, b: 1.1 * omega(d, b)), answer(lambda d, b: 1.3 * omega(d, b), dim=12)
     )
-    assert "all turn alike" in text
+    assert "the same multiple" in text
     assert "1.1 to 1.3" in text
 
 
@@ -156,9 +156,9 @@ def test_pairs_that_turn_differently_are_named_for_the_largest_call() -> None:
         return np.where(numbers(d) < 3, 1, 1.5) * omega(d, b)
 
     text = said(answer(some, dim=12, base=100.0), answer(some, base=100.0))
-    assert "5 of 8 pairs, from pair 3 on, turn at 1.5 of" in text
+    assert "5 of 8 measured pairs, from pair 3 on, turn at 1.5 times" in text
     growing = answer(lambda d, b: np.linspace(1, 1.5, d // 2) * omega(d, b), base=100.0)
-    assert "7 of 8 pairs, from pair 1 on, turn at 1.071 to 1.5 of" in said(growing)
+    assert "7 of 8 measured pairs, from pair 1 on, turn at 1.071 to 1.5 times" in said(growing)
 
 
 @pytest.mark.parametrize("offset", [1.0, -0.25])

@@ -34,7 +34,7 @@ TAU = 2 * np.pi
 LATE = "pair t turns at base^(-2(t+1)/d); asked for base^(-2t/d)"
 FAST = "pair t turns at 2π·base^(-2t/d); asked for base^(-2t/d)"
 OF_AN_AXIS = ", d being the channels of one axis"
-MORE = "every pair turns at 1.1 of what it should"
+MORE = "every pair turns at 1.1 times its right frequency"
 
 
 def late(size: int, base: float) -> Array:

@@ -34,18 +34,18 @@ def turned(
 @pytest.mark.parametrize(
     ("positions", "used", "words"),
     [
-        (CACHED, np.concatenate([np.arange(6), np.arange(6)]), "begin at 0 again in each stretch"),
-        (ODD, np.arange(6), "by their numbers"),
-        (ODD, np.full(6, 7), "where the first one should"),
+        (CACHED, np.concatenate([np.arange(6), np.arange(6)]), "restart at 0 in each stretch"),
+        (ODD, np.arange(6), "rows stand at 0, 1, 2, …: positions"),
+        (ODD, np.full(6, 7), "every row has the position of the first one"),
         (ODD, np.zeros(6, int), "nothing is rotated"),
-        (FAR, FAR % 65536, "begin at 0 again after each 65536"),
+        (FAR, FAR % 65536, "restart at 0 after every 65536"),
         (FAR, np.minimum(FAR, 65535), "positions beyond 65535 are taken for 65535"),
         (
             np.array([3, 1023, 4095, 5]),
             np.array([3, 1023, 1023, 5]),
-            "begin at 0 again after each 1024, or positions beyond 1023 are taken for 1023",
+            "restart at 0 after every 1024, or positions beyond 1023 are taken for 1023",
         ),
-        (ODD, np.sort(ODD), "put in order"),
+        (ODD, np.sort(ODD), "sorted"),
         (PROMPT, PROMPT[::-1], "in reverse"),
         (CACHED, np.minimum(CACHED, 102), "positions beyond 102 are taken for 102"),
         (PROMPT, np.where(PROMPT == 5, 6, PROMPT), "rows stand at 6; asked for 5"),
@@ -61,7 +61,7 @@ def test_the_positions_of_rows_are_described(positions: Any, used: Any, words: s
 
 def test_positions_are_described_in_a_narrow_dtype() -> None:
     case, output = turned(CACHED, np.r_[0:6, 0:6], dim=64, dtype="float32", kind=np.float32)
-    assert "again" in describe_rows([(case, output)])
+    assert "restart at 0" in describe_rows([(case, output)])
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_description_holds_for_all_answers() -> None:
     second = turned(np.r_[0:6, 50:56], np.arange(12))
     text = describe_rows([first, second])
     assert "again" not in text
-    assert "by their numbers" not in text
+    assert "are ignored" not in text
     assert text.startswith("rows stand at")
 
 
@@ -100,7 +100,7 @@ def test_the_positions_of_rows_of_a_table_are_described() -> None:
     arguments = {"positions": ODD, "dim": 8, "base": 10000.0}
     case = Case(scheme, call, call.combinations["paper"].conventions, arguments, "float64")
     other = case.with_arguments(positions=np.arange(6))
-    assert "by their numbers" in describe_rows([(case, np.asarray(other.truth))])
+    assert "rows stand at 0, 1, 2, …: positions" in describe_rows([(case, np.asarray(other.truth))])
 
 
 def kernel(name: str, used: Any, **given: Any) -> Answer:
@@ -124,13 +124,28 @@ PACKED = np.array([0, 1, 2, 0, 1])
 @pytest.mark.parametrize(
     ("name", "given", "used", "words"),
     [
-        ("rope_batched", {"positions": TWO}, TWO[0], "every sequence stands where the first one"),
-        ("rope_batched", {"positions": TWO}, np.arange(5), "by their numbers"),
+        (
+            "rope_batched",
+            {"positions": TWO},
+            TWO[0],
+            "every sequence has the positions of the first one",
+        ),
+        ("rope_batched", {"positions": TWO}, np.arange(5), "rows stand at 0, 1, 2, …: positions"),
         ("rope_batched", {"positions": TWO}, HEADS, "at the number of its head"),
         ("rope_batched", {"positions": TWO}, TWO[:, None] + HEADS, "one later than the one before"),
         ("rope_batched", {"positions": TWO}, TWO[:, None] - 7, "stands 7 earlier than it should"),
-        ("rope_offsets", {"offsets": TWO[:, 0]}, np.arange(5), "by their numbers"),
-        ("rope_offsets", {"offsets": TWO[:, 0]}, TWO[0], "every sequence stands where the first"),
+        (
+            "rope_offsets",
+            {"offsets": TWO[:, 0]},
+            np.arange(5),
+            "rows stand at 0, 1, 2, …: positions",
+        ),
+        (
+            "rope_offsets",
+            {"offsets": TWO[:, 0]},
+            TWO[0],
+            "every sequence has the positions of the first one",
+        ),
         (
             "rope_batched",
             {"positions": TWO},
@@ -161,4 +176,6 @@ def test_rows_of_many_sequences_are_read() -> None:
 def test_packed_rows_that_do_not_restart_are_described() -> None:
     arguments = {"x": X[0], "cu_seqlens": np.array([0, 3, 5]), "offsets": np.array([0, 0])}
     assert describe_rows([kernel("rope_packed", PACKED, **arguments)]) == ""  # which is right
-    assert "by their numbers" in describe_rows([kernel("rope_packed", np.arange(5), **arguments)])
+    assert "rows stand at 0, 1, 2, …: positions" in describe_rows(
+        [kernel("rope_packed", np.arange(5), **arguments)]
+    )

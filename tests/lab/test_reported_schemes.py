@@ -222,7 +222,7 @@ REPORTED: Mapping[str, Reported] = {
     "filtered lines for a cubic": Reported(ByFilteredMiddles, Resampled, "learned", None),
     "one time for all frames": Reported(OneTime, Video, "m-rope", "frames-at-one-time"),
     "no bias": Reported(NoSlopes, Slopes, "alibi", None),
-    "slopes of a rank": Reported(OfARank, Slopes, "alibi", "have what heads 1, 3, 5"),
+    "slopes of a rank": Reported(OfARank, Slopes, "alibi", "have the values of heads 1, 3, 5"),
     "no temperature": Reported(Cold, Warm, "query-temperature", "unscaled"),
     "a factor squared": Reported(WarmTwice, Warm, "query-temperature", "scaled-twice"),
 }

@@ -35,7 +35,7 @@ LIBRARIES = (
         _changed(WITH_CACHE, "positions = start_pos + ", "positions = "),
         "rope",
         "half",
-        "by their numbers: positions, or where a cache ends, are not read",
+        "rows stand at 0, 1, 2, …: positions (or the length of the cache) are ignored",
     ),
     Library(
         "cache_of_a_module_ignored",
@@ -46,14 +46,14 @@ LIBRARIES = (
         ),
         "rope",
         "half",
-        "by their numbers: positions, or where a cache ends, are not read",
+        "rows stand at 0, 1, 2, …: positions (or the length of the cache) are ignored",
     ),
     Library(
         "cache_of_a_sinusoid_ignored",
         _changed(SINUSOID_WITH_OFFSET, "[offset : offset + x.shape[1]]", "[: x.shape[1]]"),
         "sinusoidal",
         "paper",
-        "by their numbers: positions, or where a cache ends, are not read",
+        "rows stand at 0, 1, 2, …: positions (or the length of the cache) are ignored",
     ),
     Library(
         "t5_of_first_queries",

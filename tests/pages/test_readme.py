@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from posenc_lab.readme import CODE, README, shape, table, written
+from posenc_lab.readme import CODE, README, addresses, shape, table, urls, written
 
 TEXT = README.read_text(encoding="utf-8")
 
@@ -23,6 +23,19 @@ def test_outdated_parts_are_rewritten() -> None:
     old = re.sub(r"\d+ more checks", "1 more checks", old)
     assert len({TEXT, old, old.replace("1 more checks", "")}) == 3
     assert shape(written(old)) == shape(TEXT)
+
+
+def test_addresses_come_from_the_project() -> None:
+    assert addresses(urls()) in TEXT
+    known = {"Source": "https://example.org/posenc.git", "Documentation": "https://example.org/"}
+    assert "    git clone https://example.org/posenc.git\n" in addresses(known)
+    assert "sources of https://example.org/." in addresses(known)
+
+
+def test_links_lead_to_files() -> None:
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", TEXT)
+    assert links
+    assert not [link for link in links if not (README.parent / link).exists()]
 
 
 def test_its_code_is_short() -> None:

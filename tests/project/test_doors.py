@@ -132,6 +132,7 @@ COMMANDS = {
     "plot rope --param=base=500": "rope: table",
     "report report.json --html report.html": "wrote report.html",
     "diff report.json report.json": "no difference",
+    "completion bash": "complete -o default",
 }
 """Commands of ``posenc``, and words that they must print."""
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import traceback
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from posenc_conformance import check, expected
+import posenc_conformance
+from posenc_conformance import check, expected, show
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.diagnose.sample import sample
 from posenc_conformance.implementations.reference import reference_for
@@ -200,6 +202,41 @@ def test_wrong_use_says_what_to_write(change: Callable[[dict[str, Any]], Any], s
         check(X, "rope", **arguments)
     assert said in str(raised.value)
     assert "check(result, 'rope', x=…, positions=…, base=…" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda: check(X, "rope", q=X),
+        lambda: check(X, "rop"),
+        lambda: check(X, "rope", x=X, positions=PLACES, base=500_000.0),
+        lambda: show(X, "rope", q=X),
+        lambda: expected("rope", q=X),
+    ],
+)
+def test_errors_show_the_caller_and_one_frame_of_the_kit(asked: Callable[[], object]) -> None:
+    with pytest.raises((Misuse, AssertionError)) as raised:
+        asked()
+    frames = traceback.extract_tb(raised.value.__traceback__)
+    assert [frame.filename == __file__ for frame in frames] == [True, True, False]
+
+
+def test_errors_show_the_caller_alone_in_pytest(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        "from posenc_conformance import check, conformance\n"
+        "def test_wrong_use():\n    check([1.0], 'rope', q=1)\n"
+        "def test_within():\n    conformance(object)\n"
+    )
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*.py:3: Misuse", "*.py:5: UserError"])
+    result.stdout.no_fnmatch_line("*frames.py*")
+    result.stdout.no_fnmatch_line("*question.py*")
+    result.stdout.no_fnmatch_line("*conformance.py:*")
+
+
+def test_names_are_listed() -> None:
+    assert dir(posenc_conformance) == sorted(posenc_conformance.__all__)
 
 
 ODD_ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -604,7 +641,7 @@ def test_heads_with_the_results_of_others_are_told(heads: list[int]) -> None:
     with pytest.raises(AssertionError) as raised:
         check(right[heads], "rope", **MORE | {"x": x, "positions": np.arange(40)})
     first = str(raised.value).splitlines()[0]
-    assert "head" in first or "leading indices" in first
+    assert "head" in first or "leading ind" in first
     assert "stands for all" not in first
 
 
@@ -640,7 +677,7 @@ def test_a_multiple_of_frequencies_is_read_at_any_spacing(share: float, step: in
         check(slower, "rope", x=x, positions=places, base=1e4, layout="half")
     first = str(raised.value).splitlines()[0]
     formula = {0.125: "", 0.5: "pair t turns at 1/2·base^(-2t/d)", 2.0: "pair t turns at 2·base"}
-    assert (formula[share] or f"every pair turns at {share:g} of what it should") in first
+    assert (formula[share] or f"every pair turns at {share:g} times its right") in first
 
 
 @pytest.mark.parametrize("step", [17, 500])

@@ -160,3 +160,22 @@ def test_a_curve_has_a_bar_as_long_as_the_logarithm_of_the_error() -> None:
     assert bars == [0, 3, 12, 0, 0]
     report["checks"] = []
     assert list(scorecard.curves(report)) != []
+
+
+@pytest.mark.parametrize(
+    ("passed", "failed", "colour"), [(3, 0, "green"), (3, 1, "red"), (0, 1, "red"), (0, 0, "")]
+)
+def test_the_counts_have_the_colour_of_the_verdict(passed: int, failed: int, colour: str) -> None:
+    summary: Any = {**NOTHING["summary"], "passed": passed, "failed": failed}
+    *_, counts = card(summary=summary)
+    marks = scorecard.markup_of(counts, summary)
+    assert {name for name in ("red", "green") if marks[name]} == ({colour} if colour else set())
+    assert scorecard.markup_of("diagnosis", summary) == {"bold": True}
+    assert scorecard.markup_of("rope  half", summary) == {"bold": False}
+
+
+def test_colours_are_those_of_pytest(pytester: pytest.Pytester) -> None:
+    run = ["--impl=reference", "alibi.yaml", "-m", "smoke"]
+    coloured = pytester.runpytest_subprocess(*run, "--color=yes").stdout.str()
+    assert re.search(r"(\x1b\[(1|32)m){2}[\d,]+ checks: ", coloured)
+    assert "\x1b" not in pytester.runpytest_subprocess(*run, "--color=no").stdout.str()

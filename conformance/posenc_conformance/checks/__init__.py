@@ -16,7 +16,7 @@ LEVELS = ("smoke", "golden", "invariant", "behaviour", "precision", "robust")
 class Options:
     """Command-line options that checks use."""
 
-    examples: int
+    examples: int = 3
     seed: int = 0
 
 

@@ -1,9 +1,13 @@
-"""Descriptions of schemes and of their known mistakes, from the spec, for a terminal."""
+"""Descriptions of schemes, of their known mistakes, and of implementations, for a terminal."""
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from textwrap import wrap
 
+from posenc_conformance.adapters.find import blank, registered, target, versions
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.checks.model_adapter import engines
+from posenc_conformance.commands.cures import cure_of
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.scheme_file.read import spec_folder
@@ -96,7 +100,7 @@ def _convention(axis: Convention) -> Iterator[str]:
 
 
 def explained(scheme: KnownScheme, names: Sequence[str]) -> Iterator[str]:
-    """Yield descriptions of known mistakes of a scheme, their effects, and links to cases.
+    """Yield descriptions of known mistakes of a scheme, their effects, cures, and links to cases.
 
     Without ``names``, yields all known mistakes of the scheme.
 
@@ -114,10 +118,41 @@ def explained(scheme: KnownScheme, names: Sequence[str]) -> Iterator[str]:
         yield ""
         yield name
         yield from _wrapped(f"{mistakes[name].description} {mistakes[name].effect}", "  ", "")
+        if cure := cure_of(scheme, mistakes[name]):
+            yield from _wrapped(f"cure: {cure}", "  ")
         yield from (f"  {link}" for link in mistakes[name].links)
     page = spec_folder().parent / "docs" / "schemes" / f"{scheme.id}.md"
     if page.is_file():  # in a checkout
         yield f"\nmore in {page}"
+
+
+def implementations(schemes: Sequence[KnownScheme]) -> Iterator[str]:
+    """Yield lines on whether each registered implementation is installed, and what it claims."""
+    for name in registered():
+        yield from _implementation(name, schemes)
+
+
+def _implementation(name: str, schemes: Sequence[KnownScheme]) -> Iterator[str]:
+    try:
+        adapter = target(name)
+        installed = versions(adapter)
+        claimed = subjects(blank(adapter), schemes)
+        of_models = engines(blank(adapter))
+    except UserError as error:
+        yield f"{name}: cannot be used: {error.cause}"
+        return
+    missing = [package for package, number in installed.items() if not number]
+    if missing:
+        yield f"{name}: not installed; needs {', '.join(missing)}"
+    else:
+        shown = ", ".join(f"{package} {number}" for package, number in installed.items())
+        yield f"{name}: installed{f' ({shown})' if shown else ''}"
+    for subject in claimed:
+        yield f"  {subject.call.name}  {subject.label}  ({', '.join(subject.dtypes)})"
+    for call, claims in of_models.items():
+        for claim in claims:
+            models = ", ".join(claim.restrictions.get("models", ["every model"]))
+            yield f"  {call}  {models}  ({', '.join(claim.dtypes)})"
 
 
 def guess(name: str, known: Sequence[str], what: str) -> str:

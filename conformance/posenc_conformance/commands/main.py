@@ -3,12 +3,10 @@
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from importlib.metadata import EntryPoint
+from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from posenc_conformance.commands.judge.arguments import (
     JUDGE,
@@ -17,12 +15,9 @@ from posenc_conformance.commands.judge.arguments import (
     judge_options,
     split,
 )
+from posenc_conformance.commands.repro.arguments import add_repro, circumstances_of
 from posenc_conformance.errors import UserError
 from posenc_conformance.files import shown
-
-if TYPE_CHECKING:
-    from posenc_conformance.judge.knowledge import KnownScheme
-
 
 PATIENCE = 5.0
 """Seconds between two progress messages of a slow command."""
@@ -32,7 +27,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return 0 for success, 1 for a finding such as drift, 2 for a UserError."""
     words = (*(sys.argv[1:] if arguments is None else arguments),)
     typed = split(words)
-    options = _parser().parse_args(typed.own)
+    parser = _parser()
+    if not typed.own:
+        parser.print_help(sys.stderr)
+        return 2
+    options = parser.parse_args(typed.own)
     options.of_run, options.of_engine, options.typed = typed.of_run, typed.of_engine, words
     if isinstance(sys.stdout, TextIOWrapper):  # a terminal may lack a letter of ours
         sys.stdout.reconfigure(errors="replace")
@@ -53,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="posenc",
         description="Conformance of positional encodings; judge with: pytest --impl=NAME",
     )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version, and end")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     listing = commands.add_parser("list", help="implementations, and what they claim")
     listing.set_defaults(run=_list)
@@ -125,11 +125,7 @@ def _parser() -> argparse.ArgumentParser:
     known.add_argument("file", help="the file to write, for --posenc-known")
     known.set_defaults(run=_write_known)
     repro = commands.add_parser("repro", help="print a snippet that reproduces one failure")
-    repro.add_argument("id", help="the id of a failed check, as a run shows it")
-    repro.add_argument("--impl", required=True, metavar="NAME", help="as given to pytest")
-    repro.add_argument("--posenc-model", action="append", default=[], metavar="NAME")
-    repro.add_argument("--posenc-examples", type=int, default=3, metavar="N")
-    repro.add_argument("--posenc-seed", type=int, default=0, metavar="N")
+    add_repro(repro)
     repro.set_defaults(run=_repro)
     identify = commands.add_parser("identify", help="tell what a saved table is")
     identify.add_argument("file", help=".npy, .npz, .safetensors, .pt or text")
@@ -200,6 +196,9 @@ def _parser() -> argparse.ArgumentParser:
     diff.add_argument("before", help="what --posenc-report wrote")
     diff.add_argument("after", help="what it wrote later")
     diff.set_defaults(run=_diff)
+    shells = commands.add_parser("completion", help="print completion for a shell, to be sourced")
+    shells.add_argument("shell", choices=("bash", "zsh", "fish"))
+    shells.set_defaults(run=_completion, commands=commands)
     for command, text in (
         (init, "an adapter that is there"),
         (new, "files that are there"),
@@ -222,15 +221,29 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _repro(options: argparse.Namespace) -> int:
-    from posenc_conformance.checks import Options
-    from posenc_conformance.commands.repro.snippet import snippet
-    from posenc_conformance.models.file import model_file
-    from posenc_conformance.registry import load_all
+class _Version(argparse.Action):
+    """Prints the version; it is imported only then, since NumPy comes with it."""
 
-    how = Options(options.posenc_examples, options.posenc_seed)
-    models = [model_file(name) for name in options.posenc_model]
-    print(snippet(options.id, options.impl, how, load_all(options.posenc_schemes), models))
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from posenc import __version__
+
+        print(f"posenc {__version__}")
+        parser.exit()
+
+
+def _completion(options: argparse.Namespace) -> int:
+    from posenc_conformance.commands.completion import completion
+
+    commands = options.commands
+    help = {action.dest: str(action.help) for action in commands._choices_actions}
+    print(completion(options.shell, commands.choices, help))
+    return 0
+
+
+def _repro(options: argparse.Namespace) -> int:
+    from posenc_conformance.commands.repro.snippet import snippet
+
+    print(snippet(options.id, options.impl, circumstances_of(options)))
     return 0
 
 
@@ -403,41 +416,12 @@ def _write_known(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from posenc_conformance.adapters.find import registered
+    from posenc_conformance.commands.describe import implementations
     from posenc_conformance.registry import load_all
 
-    schemes = load_all(options.posenc_schemes)
-    for name, point in registered().items():
-        print("\n".join(_describe(name, point, schemes)))
+    for line in implementations(load_all(options.posenc_schemes)):
+        print(line)
     return 0
-
-
-def _describe(name: str, point: EntryPoint, schemes: "Sequence[KnownScheme]") -> Iterator[str]:
-    """Yield lines on whether an implementation is installed, and what it claims."""
-    from posenc_conformance.adapters.find import blank, target, versions
-    from posenc_conformance.adapters.resolve import subjects
-    from posenc_conformance.checks.model_adapter import engines
-
-    try:
-        adapter = target(name)
-        installed = versions(adapter)
-        claimed = subjects(blank(adapter), schemes)
-        of_models = engines(blank(adapter))
-    except UserError as error:
-        yield f"{name}: cannot be used: {error.cause}"
-        return
-    missing = [package for package, number in installed.items() if not number]
-    if missing:
-        yield f"{name}: not installed; needs {', '.join(missing)}"
-    else:
-        shown = ", ".join(f"{package} {number}" for package, number in installed.items())
-        yield f"{name}: installed{f' ({shown})' if shown else ''}"
-    for subject in claimed:
-        yield f"  {subject.call.name}  {subject.label}  ({', '.join(subject.dtypes)})"
-    for call, claims in of_models.items():
-        for claim in claims:
-            models = ", ".join(claim.restrictions.get("models", ["every model"]))
-            yield f"  {call}  {models}  ({', '.join(claim.dtypes)})"
 
 
 def _schemes(options: argparse.Namespace) -> int:

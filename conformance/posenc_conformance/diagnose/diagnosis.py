@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.diagnose.rows import is_unturned
-from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array, Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.deviation import Constant, DeviationModel, Prediction
 from posenc_conformance.judge.error_model import agrees, error_ratio
@@ -140,8 +140,7 @@ def residual_of(
     if own_bound is not None and own_bound.shape != case.shape:
         own_bound = None
     if output.size > LARGE:
-        few = np.unravel_index(np.arange(0, output.size, output.size // FEW), output.shape)
-        residual = _residual(case, output, model, own_bound, few)
+        residual = _residual(case, output, model, own_bound, _few(output))
         if residual > 1:
             return residual
     return _residual(case, output, model, own_bound, ...)
@@ -263,5 +262,15 @@ def _pairs(
 
 
 def differs(case: Case, model: Floats) -> bool:
-    """Return whether a prediction differs from the right result of the case."""
+    """Return whether a prediction differs from the right result of the case.
+
+    Of a large one, a few elements that differ are enough.
+    """
+    if model.size > LARGE and not agrees(case, model, _few(model)):
+        return True
     return not agrees(case, model)
+
+
+def _few(array: Floats) -> tuple[Array, ...]:
+    """Return the index of a few elements of a large array."""
+    return np.unravel_index(np.arange(0, array.size, array.size // FEW), array.shape)

@@ -65,30 +65,30 @@ def _give(distance: Distance, known: Sequence[tuple[Case, Floats, Floats]]) -> b
 def _distances() -> Iterator[tuple[str, Distance]]:
     """Yield candidate rules for distances, with words for them."""
     yield (
-        "queries stand at 0, 1, 2, …, although keys come before them",
+        "queries stand at 0, 1, 2, …, although the cache holds keys before them",
         lambda query, key, before: key - query,
     )
     yield (
-        "queries stand too far on: keys that come before them are counted twice",
+        "queries stand too late: the keys before them in the cache are counted twice",
         lambda query, key, before: key - query - 2 * before,
     )
     for off in range(1, NEAR + 1):
         for by, way in ((off, "later"), (-off, "earlier")):
             yield f"every query stands {off} {way} than it should", _moved(by)
     yield (
-        "keys after the query have what those as far before it should",
+        "keys after the query get the bias of keys as far before it",
         lambda query, key, before: -np.abs(key - query - before),
     )
     yield (
-        "keys before the query have what those as far after it should",
+        "keys before the query get the bias of keys as far after it",
         lambda query, key, before: np.abs(key - query - before),
     )
     yield (
-        "keys on one side of the query have what those on the other should",
+        "keys before and after the query get each other's bias",
         lambda query, key, before: query + before - key,
     )
     yield (
-        "every query and every key has what the first one should",
+        "every query and every key gets the bias of the first one",
         lambda query, key, before: 0 * (key + query) - before,
     )
 
@@ -122,8 +122,8 @@ def _cut(size: int) -> Distance:
     return lambda query, key, before: np.clip(key - query - before, -size, size)
 
 
-FIRST = "has what the first of each {size} should"
-AGAIN = "has what one of the first {size}, again and again, should"
+FIRST = "gets the bias of the first one in its tile of {size}"
+AGAIN = "gets the bias of the one at its place in the first tile of {size}"
 SIZED: Sequence[tuple[str, Callable[[int], Distance], Sequence[int]]] = (
     (f"every query {FIRST}", _tiled(_first_of_tile, _itself), TILES),
     (f"every key {FIRST}", _tiled(_itself, _first_of_tile), TILES),
@@ -131,7 +131,7 @@ SIZED: Sequence[tuple[str, Callable[[int], Distance], Sequence[int]]] = (
     (f"every query {AGAIN}", _tiled(_within_tile, _itself), TILES),
     (f"every key {AGAIN}", _tiled(_itself, _within_tile), TILES),
     (f"every query and every key {AGAIN}", _tiled(_within_tile, _within_tile), TILES),
-    ("distances are no larger than {size}", _cut, BOUNDS),
+    ("distances are clipped to {size}", _cut, BOUNDS),
 )
 """Candidate rules for distances that depend on a size, in words, and the sizes that are tried."""
 

@@ -23,8 +23,8 @@ SHORT = ("bfloat16", "float16")
 LARGEST = 2**12
 """Largest result, in values, for which the many models are computed."""
 ENDS = {"first": 0, "last": -1}
-PAIRS = ["q_len", "k_len"]
-FROM_ZERO = "queries stand at 0, 1, 2, …, although keys come before them"
+PAIRS = ["the q_len axis", "the k_len axis"]
+FROM_ZERO = "queries stand at 0, 1, 2, …, although the cache holds keys before them"
 
 Change = Callable[[Case], Mapping[str, Any]]
 """Returns the changed arguments of a call; empty if the call cannot show the change."""
@@ -65,11 +65,11 @@ def _changes(case: Case) -> Iterator[tuple[str, Change]]:
         axes = _axes(case, name)
         if array.size:
             for words, become in _others(array, axes, case.dtype in PRECISE):
-                yield f"{name} {words}", _of_one(name, become)
+                yield words.format(name), _of_one(name, become)
         if case.call.kind == "gradient" and axes[-2:] == PAIRS:
             yield FROM_ZERO, _of_one(name, _from_zero)
             for words, become in change_summed(array.shape, axes):
-                yield f"{name} {words}", _of_one(name, become)
+                yield words.format(name), _of_one(name, become)
     for first, second in combinations(case.arguments, 2):
         if _may_be_exchanged(case, first, second):
             yield f"{first} and {second} are exchanged", _exchange(first, second)
@@ -103,27 +103,32 @@ def _from_zero(gradient: Array) -> Array:
 
 
 def _axes(case: Case, name: str) -> list[str]:
-    """Return the names of an array's axes; axes without a name are numbered."""
+    """Return what each axis of an array is called; axes without a name are numbered."""
     array, form = case.arguments[name], forms_of(case.call).get(name)
-    names = form.axes if form else ()
-    others = [f"number {axis}" for axis in range(array.ndim - len(names))]
+    names = [_axis(axis) for axis in form.axes] if form else []
+    more = " (batch or heads)" if form and form.leading else ""
+    others = [f"axis {axis}{more}" for axis in range(array.ndim - len(names))]
     return [*others, *names][-array.ndim :]
 
 
+def _axis(name: str) -> str:
+    return f"the {name} axis" if name.isidentifier() else f"the axis of length {name}"
+
+
 def _others(array: Array, axes: Sequence[str], is_precise: bool) -> Iterator[tuple[str, Become]]:
-    """Yield possible changes of an array, with words."""
+    """Yield possible changes of an array, with words in which ``{}`` stands for its name."""
     if array.dtype.kind == "f" and is_precise:
         for dtype in SHORT:
             if DTYPES[dtype] != array.dtype:
-                yield f"is rounded to {dtype} first", partial(round_to, dtype=dtype)
+                yield f"{{}} is rounded to {dtype} first", partial(round_to, dtype=dtype)
     if array.ndim > 1:
-        yield "is read as if its axes lay in memory in reverse order", _in_reverse_order
+        yield "{} is read in column-major order, but stored in row-major order", _in_reverse_order
     if array.dtype.kind == "i":
-        yield "is not read: 0, 1, 2, … stand for it", _numbers
-        yield "is not read: it counts as 0", np.zeros_like
+        yield "{} is ignored: 0, 1, 2, … are used instead", _numbers
+        yield "{} is ignored: 0 is used instead", np.zeros_like
     for axis in range(-array.ndim, 0):
         if array.shape[axis] > 1:
-            where = f" along its axis of {axes[axis]}" if array.ndim > 1 else ""
+            where = f" along {axes[axis]}" if array.ndim > 1 else ""
             yield from _along(axis, where)
 
 
@@ -137,14 +142,17 @@ def _numbers(array: Array) -> Array:
 
 def _along(axis: int, where: str) -> Iterator[tuple[str, Become]]:
     """Yield possible changes of an array along an axis, with words."""
-    yield f"is read in reverse{where}", lambda array: np.flip(array, axis).copy()
+    yield f"{{}} is read in reverse{where}", lambda array: np.flip(array, axis).copy()
     for words, place in ENDS.items():
         yield (
-            f"is read at its {words} place{where} alone, which stands for all",
+            f"the {words} entry of {{}}{where} is used for all entries",
             partial(_repeated, place=place, axis=axis),
         )
-    yield f"is read one place late{where}", lambda array: np.roll(array, 1, axis)
-    yield f"is read one place early{where}", lambda array: np.roll(array, -1, axis)
+    for words, step in (("before", 1), ("after", -1)):
+        yield (
+            f"each entry of {{}}{where} is replaced by the one {words} it",
+            partial(np.roll, shift=step, axis=axis),
+        )
 
 
 def _repeated(array: Array, place: int, axis: int) -> Array:

@@ -82,26 +82,33 @@ def _words(name: str, found: Ints) -> str:
     for words, rule in _rules(len(found)):
         if np.array_equal(found, rule):
             every = "head or other leading index" if name == LEADING else name
-            return f"every {every} has what {words} should"
+            return words.format(every=every, name=name)
     other = np.flatnonzero(found != np.arange(len(found)))
     if not other[1:].size:
-        return f"{name} {other[0]} has what {name} {found[other[0]]} should"
+        return f"{name} {other[0]} has the values of {name} {found[other[0]]}"
     here, sources = (", ".join(map(str, places[:SHOWN])) for places in (other, found[other]))
     more = ", …" if len(other) > SHOWN else ""
     names = PLURALS.get(name, f"{name}s")
-    return f"{names} {here}{more} have what {names} {sources}{more} should"
+    return f"{names} {here}{more} have the values of {names} {sources}{more}"
 
 
 def _rules(count: int) -> Iterator[tuple[str, Ints]]:
-    """Yield rules that replace each place by another, with words."""
+    """Yield rules that replace each place by another, with words.
+
+    In the words, ``{name}`` is what a place is called, ``{every}`` the same at more length.
+    """
     places = np.arange(count)
-    yield "the first one", np.zeros_like(places)
-    yield "the last one", np.full_like(places, count - 1)
-    yield "the next one", np.roll(places, -1)
-    yield "the one before it", np.roll(places, 1)
-    yield "the one before it", np.maximum(places - 1, 0)
-    yield "its mirror image, from the end,", places[::-1]
+    whole: Sequence[tuple[str, Ints]] = (
+        ("the first one", np.zeros_like(places)),
+        ("the last one", np.full_like(places, count - 1)),
+        ("the next one", np.roll(places, -1)),
+        ("the one before it", np.roll(places, 1)),
+        ("the one before it", np.maximum(places - 1, 0)),
+        ("its mirror image from the end", places[::-1]),
+    )
+    yield from ((f"every {{every}} has the values of {words}", rule) for words, rule in whole)
     for size in range(2, count):
-        yield f"the first of each {size}", places // size * size
-        yield f"that of its number divided by {size}", places // size
-        yield f"one of the first {size}, again and again,", places % size
+        words = f"every {{every}} has the values of the first one in its group of {size}"
+        yield words, places // size * size
+        yield f"{{name}} i has the values of {{name}} i // {size}", places // size
+        yield f"{{name}} i has the values of {{name}} i % {size}", places % size

@@ -220,7 +220,7 @@ def _multiple(read: Sequence[PairFrequencies]) -> str:
 
     Or the same multiple of the frequencies without scaling. Empty if neither holds.
     """
-    for of, words in (("asked", "{:.6g} of what it should"), ("plain", "{:.6g}·" + PLAIN)):
+    for of, words in (("asked", "{:.6g} times its right frequency"), ("plain", "{:.6g}·" + PLAIN)):
         shares = _parts(read, of)
         if not shares:
             continue
@@ -240,7 +240,7 @@ def _multiples(read: Sequence[PairFrequencies]) -> str:
         return ""
     low, high = (f"{share:.4g}" for share in (min(shares), max(shares)))
     unit, more = "an axis" if read[0].of_axis else "a call", f" to {high}" * (low != high)
-    return f"the pairs of {unit} all turn alike, at {low}{more} of what they should"
+    return f"all pairs of {unit} turn at the same multiple of their right frequencies, {low}{more}"
 
 
 def _parts(read: Sequence[PairFrequencies], of: str) -> list[float]:
@@ -275,8 +275,9 @@ def _shares(read: Sequence[PairFrequencies]) -> str:
     low, high = (f"{part:.4g}" for part in (share[other].min(), share[other].max()))
     more = f" to {high}" * (low != high)
     return (
-        f"with d = {most.dim}, {other.sum()} of {len(share)} pairs, from pair "
-        f"{int(most.numbers[seen][other][0])} on, turn at {low}{more} of what they should{more_of}"
+        f"with d = {most.dim}, {other.sum()} of {len(share)} measured pairs, from pair "
+        f"{int(most.numbers[seen][other][0])} on, turn at {low}{more} times their right frequencies"
+        f"{more_of}"
     )
 
 

@@ -72,7 +72,7 @@ def describe_rows(
     if description := _alike(both):
         return description
     if all(np.array_equal(requested + _lengths(requested), rows) for requested, rows in both):
-        return "each stretch stands where the one after it should: rows are counted too early"
+        return "each stretch has the positions of the one after it: rows are counted too early"
     return _each(*max(both, key=lambda pair: pair[1].size), answers[0][0].call.kind)
 
 
@@ -262,7 +262,7 @@ def _pieces_for_zigzag(ranks: int) -> Callable[[Ints], Ints]:
 
 OF_RANKS: Mapping[str, Callable[[Ints], Ints]] = {
     **{
-        f"rows of each of {ranks} ranks stand where those of the first rank should": (
+        f"the rows of each of {ranks} ranks have the positions of the first rank": (
             _first_rank_for_all(ranks)
         )
         for ranks in RANKS
@@ -276,32 +276,30 @@ OF_RANKS: Mapping[str, Callable[[Ints], Ints]] = {
 }
 """Rules of rows that are sharded across ranks, in words, and their effect on positions."""
 RULES: Mapping[str, Callable[[Ints], Ints]] = {
-    "rows stand at 0, 1, 2, …, by their numbers: positions, or where a cache ends, are not read": (
-        _numbers
-    ),
-    "every sequence stands where the first one should": lambda asked: _of_one(asked, 0),
-    "every sequence stands where the last one should": lambda asked: _of_one(asked, -1),
-    "every sequence stands where the one that is farthest on should": lambda asked: _of_one(
+    "rows stand at 0, 1, 2, …: positions (or the length of the cache) are ignored": (_numbers),
+    "every sequence has the positions of the first one": lambda asked: _of_one(asked, 0),
+    "every sequence has the positions of the last one": lambda asked: _of_one(asked, -1),
+    "every sequence has the positions of the one that is farthest on": lambda asked: _of_one(
         asked, _farthest(asked)
     ),
     "every row stands at position 0": np.zeros_like,
-    "positions begin at 0 again in each stretch: what a cache holds is not counted": _by_stretch,
-    "what a cache holds is counted twice": lambda asked: 2 * asked - _by_stretch(asked),
+    "positions restart at 0 in each stretch: the length of the cache is ignored": _by_stretch,
+    "the length of the cache is counted twice": lambda asked: 2 * asked - _by_stretch(asked),
     "each stretch ends where it should begin": lambda asked: asked - _lengths(asked) + 1,
     "each stretch ends before the place where it should begin": lambda asked: (
         asked - _lengths(asked)
     ),
-    "positions follow each other from the first one on, whatever they are": lambda asked: (
+    "positions are consecutive from the first one on, whatever was given": lambda asked: (
         _all(asked, asked[..., :1]) + _numbers(asked)
     ),
-    "every row stands where the first one should": lambda asked: _all(asked, asked[..., :1]),
-    "every row stands where the last one should": lambda asked: _all(asked, asked[..., -1:]),
+    "every row has the position of the first one": lambda asked: _all(asked, asked[..., :1]),
+    "every row has the position of the last one": lambda asked: _all(asked, asked[..., -1:]),
     "every row stands at the number of its head": _heads,
     "each head stands one later than the one before it": lambda asked: asked + _heads(asked),
-    "positions are put in order, and rows are not": lambda asked: np.sort(asked, axis=-1),
-    "positions are those of the rows in reverse": lambda asked: asked[..., ::-1],
-    "rows stand where the one before should": lambda asked: np.roll(asked, 1, axis=-1),
-    "rows stand where the next one should": lambda asked: np.roll(asked, -1, axis=-1),
+    "positions are sorted, and rows are not": lambda asked: np.sort(asked, axis=-1),
+    "positions are read in reverse": lambda asked: asked[..., ::-1],
+    "every row has the position of the one before it": lambda asked: np.roll(asked, 1, axis=-1),
+    "every row has the position of the next one": lambda asked: np.roll(asked, -1, axis=-1),
     **OF_RANKS,
 }
 """Possible changes of positions, in words, and their effect on the requested ones."""
@@ -314,7 +312,7 @@ def _alike(both: Sequence[tuple[Ints, Ints]]) -> str:
     last, off = actual.max(), actual - requested
     lengths = 2 ** np.arange(int(last).bit_length(), int(requested.max()).bit_length())
     readings = [
-        f"positions begin at 0 again after each {length}"
+        f"positions restart at 0 after every {length}"
         for length in lengths
         if np.array_equal(actual, requested % length)
     ][:1]

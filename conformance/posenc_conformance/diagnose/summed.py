@@ -8,6 +8,7 @@ from posenc_conformance.judge.arrays import Array
 
 TILES = tuple(2**power for power in range(3, 10))
 """Sizes of tiles along an axis that are tried."""
+OVERWRITTEN = "each {} overwrites the one before instead of being added"
 Become = Callable[[Array], Array]
 """Takes an array and returns the changed array, with the same axes."""
 Places = Callable[[int], slice]
@@ -17,42 +18,47 @@ Places = Callable[[int], slice]
 def change_summed(shape: Sequence[int], axes: Sequence[str]) -> Iterator[tuple[str, Become]]:
     """Yield possible changes of an array before it is summed, with words.
 
+    In the words, ``{}`` stands for the array's name.
+
     Parameters
     ----------
     shape : sequence of int
         Shape of an array, which limits the sizes of tiles; the last two axes have tiles.
     axes : sequence of str
-        Names of its axes.
+        What its axes are called, such as "the heads axis".
     """
     for axis in range(-len(shape), 0):
-        along = f"along its axis of {axes[axis]}"
+        along = f"along {axes[axis]}"
         if shape[axis] > 1:
-            yield f"is added up {along}, all for the first place", _gathered(axis)
-            yield f"is read {along} at its first place alone", _kept(lambda _: slice(1), axis)
+            yield f"{{}} is summed {along} into its first entry", _gathered(axis)
+            yield f"only the first entry of {{}} {along} is used", _kept(lambda _: slice(1), axis)
         for size in (tile for tile in TILES if tile < shape[axis]):
             for words, places in _read(size).items():
-                yield words.format(along=along), _kept(places, axis)
-    both = f"its axes of {axes[-2]} and {axes[-1]}"
-    yield f"counts as if all of it stood at the first place of {both}", _gathered(-2, -1)
+                yield words.format("{}", along=along), _kept(places, axis)
+    both = f"along {axes[-2]} and {axes[-1]}"
+    yield f"{{}} is summed {both} into its first entry", _gathered(-2, -1)
     for size in (tile for tile in TILES if tile < max(shape[-2:])):
-        words = f"counts as if each tile of {size} stood at the tile's first place of {both}"
+        words = f"each tile of {size} of {{}} is summed into its first entry {both}"
         yield words, _gathered(-2, -1, size=size)
-        words = (
-            f"is read in its last tile, of {size} or more, alone: tiles are overwritten, not added"
-        )
-        yield words, _kept(_last(size), -2, -1)
+        words = f"only the last tile of {{}}, of {size} or more, is used: "
+        yield words + OVERWRITTEN.format("tile"), _kept(_last(size), -2, -1)
 
 
 def _read(size: int) -> Mapping[str, Places]:
-    """Return the possible selections of places along an axis, by blocks of ``size``, with words."""
+    """Return the possible selections of places along an axis, by blocks of ``size``, with words.
+
+    In the words, ``{along}`` names the axis.
+    """
     return {
-        f"is read {{along}} in its first {size} places alone": lambda length: slice(size),
-        f"is read {{along}} without its last block, which has fewer than {size}": lambda length: (
-            slice(length // size * size or length)
-        ),
-        f"is read {{along}} in its last block, of {size} or more, alone: blocks are overwritten, "
-        "not added": _last(size),
+        f"only the first {size} entries of {{}} {{along}} are used": lambda length: slice(size),
+        f"the last block of {{}} {{along}}, of fewer than {size} entries, is ignored": _whole(size),
+        f"only the last block of {{}} {{along}}, of {size} or more entries, is used: "
+        f"{OVERWRITTEN.format('block')}": _last(size),
     }
+
+
+def _whole(size: int) -> Places:
+    return lambda length: slice(length // size * size or length)
 
 
 def _last(size: int) -> Places:

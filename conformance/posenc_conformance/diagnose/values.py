@@ -47,7 +47,7 @@ def _describe_mean(answers: Sequence[tuple[Case, Floats]]) -> str:
         if all(residual_of(*answer) <= 1 for answer in models) and any(
             differs(case, model) for case, _, model in models
         ):
-            return f"a mean stands where a sum should: every value is divided by {words}"
+            return f"a mean is computed instead of a sum: every value is divided by {words}"
     return ""
 
 

@@ -28,11 +28,14 @@ class Comparison:
         return self.wrong == 0
 
 
-def agrees(case: Case, output: Array) -> bool:
-    """Return whether a result of the right shape is right; :func:`compare` gives the errors."""
+def agrees(case: Case, output: Array, where: Any = ...) -> bool:
+    """Return whether a result of the right shape is right; :func:`compare` gives the errors.
+
+    ``where`` is the index of the elements that are looked at, by default all.
+    """
     with np.errstate(invalid="ignore"):  # hidden elements may be infinite on both sides
-        error = np.abs(output.astype(np.float64, copy=False) - case.truth)
-    return bool(((error <= case.bound) | ~case.judged).all())
+        error = np.abs(output[where].astype(np.float64, copy=False) - case.truth[where])
+    return bool(((error <= case.bound[where]) | ~case.judged[where]).all())
 
 
 def right_rows(output: Floats, truth: Floats, bound: Floats) -> Flags:

@@ -23,13 +23,15 @@ from posenc_conformance.pytest_run.plan import Plan
 from posenc_conformance.report.causes import PROPERTY
 from posenc_conformance.report.result import Place, Result
 
-OPTIONS = ("posenc-schemes", "posenc-model")
+OPTIONS = (
+    *("posenc-schemes", "posenc-model", "posenc-examples", "posenc-seed", "posenc-largest"),
+    *("posenc-timeout", "posenc-memory", "posenc-python", "posenc-apart", "posenc-here"),
+)
 OPTIONS_OF_ENGINES = (
     *("posenc-dtype", "posenc-cache", "posenc-context", "posenc-shift"),
-    *("posenc-device", "posenc-attention"),
+    *("posenc-device", "posenc-attention", "posenc-compile", "posenc-static-cache"),
 )
-SWITCHES_OF_ENGINES = ("posenc-compile", "posenc-static-cache")
-"""Options on which the id and the inputs of a check depend."""
+"""Options on which the id, the inputs or the result of a check depend."""
 NO_FAILURE = (pytest.skip.Exception, pytest.xfail.Exception, SkipTest)
 """Exceptions that pytest does not count as failures."""
 
@@ -247,21 +249,23 @@ class CheckNode(pytest.Item):
 
     @property
     def _alone(self) -> str:
-        """The command that runs only this check."""
-        if self.prefix:
-            return f"pytest {shlex.quote(self.nodeid)}"
+        """The command that runs only this check, with the options of this run."""
         # A check of an engine takes several requests; 'posenc repro' shows any other call.
         is_of_engine = self.check.level == deployed.LEVEL
-        arguments = [("impl", self.plan.implementation.name)]
-        for option in (*OPTIONS, *(OPTIONS_OF_ENGINES if is_of_engine else ())):
-            setting = self.config.getoption(_field(option))
-            values = setting if isinstance(setting, list) else filter(None, [setting])
-            arguments += [(option, str(item)) for item in values]
-        settings = [f"--{option}={shlex.quote(value)}" for option, value in arguments]
-        switches = SWITCHES_OF_ENGINES if is_of_engine else ()
-        settings += [f"--{name}" for name in switches if self.config.getoption(_field(name))]
-        text = " ".join(settings)
-        return f"{'pytest' if is_of_engine else 'posenc repro'} '{self.nodeid}' {text}"
+        named = [] if self.prefix else [f"--impl={shlex.quote(self.plan.implementation.name)}"]
+        options = (*OPTIONS, *(OPTIONS_OF_ENGINES if is_of_engine else ()))
+        words = [word for option in options for word in self._repeated(option)]
+        command = "pytest" if self.prefix or is_of_engine else "posenc repro"
+        return " ".join([command, shlex.quote(self.nodeid), *named, *words])
+
+    def _repeated(self, option: str) -> Iterator[str]:
+        """Yield an option as it was given; nothing if it was not."""
+        value = self.config.getoption(_field(option))
+        if value is True:
+            yield f"--{option}"
+        elif value:
+            for each in value if isinstance(value, list) else [value]:
+                yield f"--{option}={shlex.quote(str(each))}"
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the file, a line number and the heading of a failure.

@@ -123,7 +123,7 @@ def show(
     terminal.section(f"scorecard: {title}{of}")
     detailed, brief = terminal.verbosity > 0, terminal.verbosity < 0
     for line in judgement.lines(detailed=detailed, brief=brief):
-        terminal.write_line(line)
+        terminal.write_line(line, **scorecard.markup_of(line, judgement.report["summary"]))
     if precision:
         terminal.section("precision")
         for line in scorecard.curves(judgement.report):

@@ -13,8 +13,8 @@ from posenc_conformance.deployed.engine import PRODUCTS
 from posenc_conformance.deployed.http.endpoint import is_endpoint
 from posenc_conformance.deployed.kv_cache import CACHES
 from posenc_conformance.errors import UserError
-from posenc_conformance.remote.command_line import amount_of, seconds_of
-from posenc_conformance.remote.load import How, Isolation
+from posenc_conformance.judge.subject import MEMORY_OF_A_CALL
+from posenc_conformance.remote.load import How
 from posenc_conformance.report import document, page
 
 
@@ -40,10 +40,11 @@ class Request:
         Raises UserError for values that are impossible.
         """
         examples = config.getoption("posenc_examples")
+        examples = Options.examples if examples is None else examples
         if examples < 1:
             raise UserError(f"--posenc-examples={examples} draws nothing", "give at least 1")
         largest = config.getoption("posenc_largest")
-        if largest < 1:
+        if largest is not None and largest < 1:
             raise UserError(f"--posenc-largest={largest} rules out all calls", "give at least 1")
         worker = hasattr(config, "workerinput")
         name, file = config.getoption("posenc_report"), config.getoption("posenc_known")
@@ -61,7 +62,7 @@ class Request:
             report_file,
             page_file,
             None if file is None else Path(file),
-            largest * 2**20,
+            MEMORY_OF_A_CALL if largest is None else largest * 2**20,
             worker,
         )
 
@@ -75,20 +76,7 @@ def read_how(config: pytest.Config) -> How:
         config.getoption(f"posenc_{name}") for name in ("timeout", "memory", "python")
     )
     here, apart = config.getoption("posenc_here"), config.getoption("posenc_apart")
-    apart = apart or bool(python) or memory is not None or seconds is not None
-    if here and apart:
-        raise UserError(
-            "--posenc-here runs the adapter in pytest's own process, where limits and another "
-            "interpreter are impossible",
-            "drop --posenc-here, or else --posenc-apart, --posenc-timeout, --posenc-memory and "
-            "--posenc-python",
-        )
-    return How(
-        Isolation.HERE if here else Isolation.APART if apart else Isolation.USUAL,
-        None if seconds is None else seconds_of(seconds, "--posenc-timeout"),
-        None if memory is None else amount_of(memory, "--posenc-memory"),
-        python,
-    )
+    return How.of(seconds, memory, python, here=here, apart=apart)
 
 
 def read_seconds_of_deployed(config: pytest.Config) -> float | None:

@@ -20,7 +20,7 @@ from posenc_conformance.judge.call_kinds import ENGINE
 from posenc_conformance.judge.process_state import preventing_exit
 from posenc_conformance.remote import worker
 from posenc_conformance.remote.adapter import Adapter, Program, When, Worker, signature_of
-from posenc_conformance.remote.command_line import Manifest, manifest_of
+from posenc_conformance.remote.command_line import Manifest, amount_of, manifest_of, seconds_of
 from posenc_conformance.remote.messages import (
     ProgramClaim,
     ProgramDescription,
@@ -58,6 +58,29 @@ class How:
     """In bytes; 0 for no limit, None for the default."""
     python: str = ""
     """The interpreter of the worker, if it is not this one."""
+
+    @classmethod
+    def of(
+        cls, seconds: float | None, memory: str | None, python: str, *, here: bool, apart: bool
+    ) -> "How":
+        """Read where an implementation runs from the values of options.
+
+        Raises UserError for options that contradict each other, and for impossible limits.
+        """
+        apart = apart or bool(python) or memory is not None or seconds is not None
+        if here and apart:
+            raise UserError(
+                "--posenc-here runs the adapter in pytest's own process, where limits and another "
+                "interpreter are impossible",
+                "drop --posenc-here, or else --posenc-apart, --posenc-timeout, --posenc-memory and "
+                "--posenc-python",
+            )
+        return cls(
+            Isolation.HERE if here else Isolation.APART if apart else Isolation.USUAL,
+            None if seconds is None else seconds_of(seconds, "--posenc-timeout"),
+            None if memory is None else amount_of(memory, "--posenc-memory"),
+            python,
+        )
 
 
 def load(name: str, how: How, schemes: Sequence[Scheme]) -> Implementation:

@@ -16,6 +16,7 @@ LONG = 24
 """Lists of names with more characters than this are replaced by their number."""
 FEW = 3
 """The number of reasons shown under each heading."""
+HEADINGS = ("diagnosis", "known failures", "blocked", "robustness", "not asked")
 NUMBERS = (*VERDICTS, "worst")
 LEGEND = {
     "worst": "worst: largest error in units of what the error model allows; up to 1 passes; "
@@ -38,16 +39,14 @@ def lines(report: Report, *, detailed: bool = False, brief: bool = False) -> Ite
     yield from _table(rows)
     if not brief:
         yield from ("", *(LEGEND[name] for name in LEGEND if any(row.get(name) for row in rows)))
-    for heading, entries in (
-        ("diagnosis", list(_diagnoses(report))),
-        ("known failures", _reasons(report, "known", lambda check: check["scheme"])),
-        (
-            "blocked",
-            _reasons(report, "blocked", lambda check: f"{check['call']} {check['combination']}"),
-        ),
-        ("robustness", _silent(report)),
-        ("not asked", _not_asked(report)),
-    ):
+    sections = (
+        list(_diagnoses(report)),
+        _reasons(report, "known", lambda check: check["scheme"]),
+        _reasons(report, "blocked", lambda check: f"{check['call']} {check['combination']}"),
+        _silent(report),
+        _not_asked(report),
+    )
+    for heading, entries in zip(HEADINGS, sections, strict=True):
         if entries and (detailed or heading == "diagnosis"):
             yield from ("", heading, *(f"  {line}" for line in entries))
         elif entries:
@@ -67,6 +66,14 @@ def lines(report: Report, *, detailed: bool = False, brief: bool = False) -> Ite
             break_on_hyphens=False,
         )
     yield from ("", _count(report["summary"]))
+
+
+def markup_of(line: str, summary: SummaryEntry) -> dict[str, bool]:
+    """Return how pytest writes a line of the scorecard where it has colours."""
+    if line != _count(summary):
+        return {"bold": line in HEADINGS}
+    failed, passed = summary["failed"] > 0, summary["passed"] > 0
+    return {"bold": True, "red": failed, "green": passed and not failed}
 
 
 def _count(summary: SummaryEntry) -> str:

@@ -19,6 +19,7 @@ from posenc_conformance.judge.warnings_off import without_warnings
 from posenc_conformance.testing import show as showing
 from posenc_conformance.testing.axes import describe_order
 from posenc_conformance.testing.explanation import Judged
+from posenc_conformance.testing.frames import show_caller
 from posenc_conformance.testing.question import Question, shown
 from posenc_conformance.testing.signatures import Misuse
 
@@ -51,6 +52,7 @@ class Agreement:
         return f"<p>right: {self.compared} values compared; {largest}</p>"
 
 
+@show_caller
 def check(
     result: Any,
     call: str,
@@ -96,7 +98,6 @@ def check(
         If the result cannot be judged: an unknown call, a missing argument, a shape that does not
         fit, or arguments for which a right result cannot be told from a wrong one.
     """
-    __tracebackhide__ = True
     question, output = _asked(result, call, shape, broadcast, arguments)
     with without_warnings():
         try:
@@ -142,6 +143,7 @@ def _passes(question: Question, output: Array) -> bool:
     return all(part.comparison.passes and part.comparison.judged for part in judged)
 
 
+@show_caller
 def show(
     result: Any,
     call: str,
@@ -170,7 +172,6 @@ def show(
     Misuse
         As for :func:`check`.
     """
-    __tracebackhide__ = True
     question, output = _asked(result, call, shape, broadcast, arguments)
     with without_warnings():
         return showing.shown(_judged(question, output, broadcast=bool(broadcast)))
@@ -180,7 +181,6 @@ def _asked(
     result: Any, call: str, shape: str | None, broadcast: bool, arguments: dict[str, Any]
 ) -> tuple[Question, Array]:
     """Return the question and the result as an array."""
-    __tracebackhide__ = True
     if isinstance(result, str) and not isinstance(call, str):
         raise Misuse(
             "the result and the name of the call are swapped", f"write check(result, {result!r}, …)"
@@ -196,7 +196,6 @@ def _asked(
 
 def _judged(question: Question, output: Array, *, broadcast: bool) -> list[Judged]:
     """Compare each sequence of a result with the truth."""
-    __tracebackhide__ = True
     dtype = question.dtype_of(output)
     question.require_held(dtype)
     return [
@@ -207,7 +206,6 @@ def _judged(question: Question, output: Array, *, broadcast: bool) -> list[Judge
 
 def _compared(question: Question, output: Array, *, broadcast: bool) -> Agreement:
     """Return the errors of ``output``; raise AssertionError if it is wrong."""
-    __tracebackhide__ = True
     judged = _judged(question, output, broadcast=broadcast)
     compared = sum(each.comparison.judged for each in judged)
     if output.size and not compared:
@@ -230,6 +228,7 @@ def _compared(question: Question, output: Array, *, broadcast: bool) -> Agreemen
     return Agreement(most.worst, error, most.bound, most.index, number, compared)
 
 
+@show_caller
 def expected(
     call: str, /, *, shape: str | None = None, dtype: str | None = None, **arguments: Any
 ) -> Array:
@@ -301,7 +300,6 @@ def _judge(case: Case, output: Array) -> Judged:
 
     Raises AssertionError if its shape or dtype is wrong, or a value is not finite.
     """
-    __tracebackhide__ = True
     try:
         require_form(case.call.name, case, output, masked=False)
     except Misbehaviour as problem:

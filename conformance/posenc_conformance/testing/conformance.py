@@ -75,6 +75,7 @@ def conformance(
     known : path, optional
         A file of known failures, as ``posenc known`` writes it, relative to the test file's folder.
     """
+    __tracebackhide__ = True
     caller = sys._getframe(1).f_code.co_name
     if caller.startswith("test_") and "PYTEST_CURRENT_TEST" in os.environ:
         raise UserError(

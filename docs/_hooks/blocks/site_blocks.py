@@ -1,6 +1,7 @@
 """Content of the site about the project: how to install it and how to cite it."""
 
 import os
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,9 +14,15 @@ REPOSITORY = "REPO_URL"
 """The environment variable with the repository's address, as mkdocs.yml reads it."""
 
 
+def repository() -> str:
+    """Return the repository's address: of the environment, else of pyproject.toml; may be empty."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return str(os.environ.get(REPOSITORY) or project.get("urls", {}).get("Source", ""))
+
+
 def install() -> str:
     """Say how to install: from the repository if its address is known, else from a clone."""
-    address = os.environ.get(REPOSITORY, "")
+    address = repository()
     if not address:
         return "In a clone of this repository:\n" + fenced("$ pip install .", "console")
     return fenced(f"$ pip install git+{address}", "console")
@@ -23,7 +30,7 @@ def install() -> str:
 
 def issues() -> str:
     """Say where to open an issue: at the repository if its address is known."""
-    address = os.environ.get(REPOSITORY, "").rstrip("/")
+    address = repository().rstrip("/")
     if not address:
         return "Open an issue or a pull request at the repository that your clone came from."
     return f"[Open an issue]({address}/issues/new), or a pull request."
@@ -33,7 +40,7 @@ def cite() -> str:
     """Write CITATION.cff as a BibTeX entry."""
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     authors = " and ".join(f"{{{author['name']}}}" for author in citation["authors"])
-    address = os.environ.get(REPOSITORY, "")
+    address = repository()
     fields = {
         "title": f"{{{citation['title']}}}",
         "author": f"{{{authors}}}",

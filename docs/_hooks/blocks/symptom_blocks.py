@@ -1,8 +1,8 @@
 """From a symptom to the known mistakes that may cause it, generated from the spec."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 
@@ -11,10 +11,9 @@ from mkdocs.exceptions import PluginError
 
 from blocks.scheme_blocks import schemes
 from markup import heading, paragraph, prose
-from pages import DOCS
+from posenc_conformance.commands.cures import FILE, Symptom, closeness
 from posenc_conformance.scheme_file.scheme import Deviation, Scheme
 
-FILE = DOCS / "symptoms.yaml"
 SURE = 4
 """Number of candidates that a group of schemes shows even if nobody has reported them."""
 SHOWN = 5
@@ -41,40 +40,6 @@ ASIDE = re.compile(r"[;:] |, (?:as|whatever|although|because|so that)\b")
 """Start of the details in a description of a mistake, which are left to the scheme's page."""
 SHORTEST = 20
 """Least number of characters in a shortened description."""
-
-Pattern = Mapping[str, list[str]]
-
-
-@dataclass(frozen=True)
-class Symptom:
-    """A symptom, its possible cause, how to tell, and the cure."""
-
-    id: str
-    seen: str
-    begins: str
-    why: str
-    tell: str
-    cure: str
-    match: Pattern | list[Pattern]
-    paste: Mapping[str, str] = field(default_factory=dict)
-    """What to paste, by the program that reads it."""
-
-    @property
-    def patterns(self) -> list[Pattern]:
-        """All patterns, one of which must fit."""
-        return self.match if isinstance(self.match, list) else [self.match]
-
-    def fits(self, scheme: Scheme, deviation: Deviation) -> bool:
-        """Return whether a mistake may show this symptom."""
-        return any(_fits(pattern, scheme, deviation) for pattern in self.patterns)
-
-
-def _fits(pattern: Pattern, scheme: Scheme, deviation: Deviation) -> bool:
-    return scheme.family in pattern.get("families", [scheme.family]) and (
-        deviation.kind in pattern.get("classes", ())
-        or scheme.id in pattern.get("schemes", ())
-        or any(re.fullmatch(regex, deviation.id) for regex in pattern.get("ids", ()))
-    )
 
 
 @dataclass(frozen=True)
@@ -116,7 +81,9 @@ def symptoms() -> tuple[Symptom, ...]:
         for symptom in items
         for fields in symptom.patterns
         for pattern in fields.get("ids", ())
-        if not any(_fits({**fields, "classes": [], "ids": [pattern]}, *pair) for pair in mistakes())
+        if not any(
+            closeness({**fields, "classes": [], "ids": [pattern]}, *pair) for pair in mistakes()
+        )
     ]
     if idle:
         raise PluginError(f"{FILE.name}: no mistake fits {', '.join(idle)}")

@@ -35,6 +35,14 @@ FARTHEST = 0.25
 """An array that is off by more than this part of the largest value is near no call."""
 
 
+Progress = Callable[[str], None]
+"""Takes a line that says what is being tried."""
+
+
+def silent(words: str) -> None:
+    """Show no progress."""
+
+
 @dataclass(frozen=True)
 class Match:
     """A call whose result is the array, with or without a known mistake."""
@@ -63,10 +71,13 @@ class Match:
         )
 
 
-def answers(table: Table, known: Sequence[KnownScheme]) -> tuple[list[str], str]:
+def answers(
+    table: Table, known: Sequence[KnownScheme], progress: Progress = silent
+) -> tuple[list[str], str]:
     """Return explanations of an array in words, the simplest first.
 
-    If there are none, the second result gives the reason, or the nearest call.
+    If there are none, the second result gives the reason, or the nearest call. ``progress`` gets a
+    line before each scheme whose mistakes are tried.
     """
     array = table.array.reshape([n for n in table.array.shape if n != 1] or [1])
     if np.all(array == array.flat[0]):
@@ -84,7 +95,9 @@ def answers(table: Table, known: Sequence[KnownScheme]) -> tuple[list[str], str]
     if doubtful and (parts := beginnings(array, dtype, table.grain, 0)):
         return [*parts, *map(_doubted, right)], ""
     surely_rotary = bool(right) and not (doubtful and array.ndim == 1)
-    matches, otherwise = identify(array, known, table.grain, only_right=surely_rotary)
+    matches, otherwise = identify(
+        array, known, table.grain, only_right=surely_rotary, progress=progress
+    )
     if right and doubtful and (slopes := _mistaken_slopes(matches)):
         return [*slopes, *map(_doubted, right)], ""
     rotary = [match for match in matches if match.case.call.kind == "frequencies"]
@@ -112,7 +125,12 @@ def _doubted(cache: Cache) -> str:
 
 
 def identify(
-    array: Array, known: Sequence[KnownScheme], grain: float = 0.0, *, only_right: bool = False
+    array: Array,
+    known: Sequence[KnownScheme],
+    grain: float = 0.0,
+    *,
+    only_right: bool = False,
+    progress: Progress = silent,
 ) -> tuple[list[Match], str]:
     """Return the calls that explain an array: those without a mistake, else those with one.
 
@@ -143,6 +161,7 @@ def identify(
     nothing = "nothing known comes near it" if wrong else "no call gives an array of this shape"
     nearest: tuple[float, str] = (np.inf, nothing)
     for case, combination, output, comparison in wrong:
+        progress(f"trying known mistakes of {case.scheme.id}")
         with np.errstate(invalid="ignore"):
             off = _off(case, output)
             # Printed digits also blur the size of a mistake, so they count twice.
@@ -231,7 +250,7 @@ def told_of_file(
     path: Path,
     names: Sequence[str],
     folders: Sequence[str] = (),
-    progress: Callable[[str], None] = lambda words: None,
+    progress: Progress = silent,
 ) -> Iterator[tuple[str, bool]]:
     """Yield lines that identify each array of a file, each with whether it is identified.
 
@@ -246,7 +265,7 @@ def told_of_file(
             continue
         number, count = table.place
         progress(f"{path}: array {number:,} of {count:,}")
-        text, is_known = _told(table, schemes)
+        text, is_known = _told(table, schemes, progress)
         if table.name:
             shape = " × ".join(map(str, table.array.shape))
             yield f"{in_line(table.name)} ({shape}, {dtype_name(table.array)})", False
@@ -254,11 +273,11 @@ def told_of_file(
         yield text, is_known
 
 
-def _told(table: Table, known: Sequence[KnownScheme]) -> tuple[str, bool]:
+def _told(table: Table, known: Sequence[KnownScheme], progress: Progress) -> tuple[str, bool]:
     """Return a text that identifies an array by parts of it, and whether one is identified."""
     texts = []
     for part in parts_of(table.array):
-        explanations, otherwise = answers(replace(table, array=part.array), known)
+        explanations, otherwise = answers(replace(table, array=part.array), known, progress)
         several = [f"{len(explanations)} explanations fit alike:"] if len(explanations) > 1 else []
         looked_at = [f"looked at: {part.words}"] if part.words else []
         texts.append("\n".join([*looked_at, *several, *(explanations or [otherwise])]))

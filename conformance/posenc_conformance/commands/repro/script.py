@@ -4,7 +4,7 @@ import base64
 import keyword
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
 
@@ -56,12 +56,25 @@ def plain(result):
         return result.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
     return result.numpy()
 """
+FROM_ANY = """
+def plain(result):
+    if not hasattr(result, "detach"):
+        is_plain = hasattr(result, "__array__") or not hasattr(result, "__dlpack__")
+        return np.asarray(result) if is_plain else np.from_dlpack(result)
+    import ml_dtypes
+    import torch
+    result = result.detach().cpu().contiguous()
+    if result.dtype == torch.bfloat16:  # which NumPy itself does not have
+        return result.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+    return result.numpy()
+"""
 
 
 class Script:
     """The lines of a script, with the imports and helpers that they need."""
 
-    def __init__(self, comments: list[str], result: object) -> None:
+    def __init__(self, comments: list[str], result: object, *, is_apart: bool = False) -> None:
+        """Begin a script with comments; a result from another process does not show its type."""
         self.lines: list[str] = []
         self.adapter = ""
         """The expression that calls the method."""
@@ -69,8 +82,9 @@ class Script:
         self._imports = {"import numpy as np"}
         self._helpers: dict[str, None] = {}
         self._functions: dict[str, str] = {}
+        self._searched: list[str] = []
         self._loading: list[str] = []
-        self._plain = self._converting(result)
+        self._plain = FROM_ANY if is_apart else self._converting(result)
 
     def _converting(self, result: object) -> str:
         """Return the helper that converts a result to an array, just as the kit does."""
@@ -89,13 +103,19 @@ class Script:
         parts = [
             "\n".join(f"# {line}" for line in self._comments),
             "\n".join(sorted(self._imports)) + "\n",
-            *(["\n".join(self._loading) + "\n"] if self._loading else []),
+            *(["\n".join([*self._searched, *self._loading]) + "\n"] if self._loading else []),
             *helpers,
             *(f"\ndef {name}():\n{body}\n" for body, name in self._functions.items()),
             *([""] if helpers or self._functions else []),
             body,
         ]
         return "\n".join(parts)
+
+    def search(self, folders: Sequence[str]) -> None:
+        """Write a line that puts folders first on the search path of modules."""
+        if folders:
+            self._imports.add("import sys")
+            self._searched = [f"sys.path[:0] = {[*folders]!r}"]
 
     def load_file(self, path: Path) -> str:
         """Write lines that load an adapter's file as the kit does; return the module's name."""

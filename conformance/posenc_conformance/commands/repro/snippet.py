@@ -3,6 +3,7 @@
 import inspect
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,23 +22,37 @@ from posenc_conformance.judge.arrays import Array, dtype_name, to_numpy
 from posenc_conformance.judge.error_model import agrees, compare
 from posenc_conformance.judge.form import EXACT
 from posenc_conformance.judge.knowledge import KnownScheme
+from posenc_conformance.judge.subject import MEMORY_OF_A_CALL
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.models.file import load_model, with_configuration
 from posenc_conformance.models.file import paths as model_paths
 from posenc_conformance.remote.command_line import Manifest, manifest_of
-from posenc_conformance.remote.load import How, load
+from posenc_conformance.remote.load import How, Isolation, load
 
 BETWEEN_CALLS = ("second-call", "no-leak", "after-others", "results-last")
 """Behaviours whose failure needs all earlier calls, in their order."""
 
 
-def snippet(
-    id: str,
-    implementation_name: str,
-    options: Options,
-    schemes: Sequence[KnownScheme],
-    models: Sequence[Path] = (),
-) -> str:
+@dataclass(frozen=True)
+class Circumstances:
+    """What a run was given besides an implementation and a check."""
+
+    options: Options
+    how: How
+    schemes: Sequence[KnownScheme]
+    models: Sequence[Path] = ()
+    memory_of_a_call: int = MEMORY_OF_A_CALL
+    search_path: Sequence[str] = ()
+    """Folders that the project's settings put on the search path."""
+
+    def load(self, name: str) -> Implementation:
+        """Load an implementation: in this process, unless it is to have one of its own."""
+        if self.how.place is Isolation.APART:
+            return load(name, self.how, self.schemes)
+        return load_adapter(name)
+
+
+def snippet(id: str, implementation_name: str, run: Circumstances) -> str:
     """Return Python text that makes the failing calls and shows the error in the result.
 
     For a program, return a shell command that sends the same requests.
@@ -46,16 +61,24 @@ def snippet(
     """
     manifest = manifest_of(implementation_name)
     if manifest is not None:
-        return _asked_again(id, implementation_name, manifest, options, schemes, models)
-    implementation = load_adapter(implementation_name)
-    check, subject = _check(id, implementation, schemes, models)
-    wrong = _failure(check, options)
+        return _asked_again(id, implementation_name, manifest, run)
+    implementation = run.load(implementation_name)
+    try:
+        check, subject = _check(id, implementation, run)
+        wrong = _failure(check, run.options)
+    finally:
+        implementation.end()
     name = check.id.partition("[")[0] if check.level == "behaviour" else ""
     last = _failing(subject.calls, wrong, name)
     calls = subject.calls[: last + 1]
-    result = _repeated(implementation_name, subject, calls[-1])
-    script = Script([id, wrong.text.splitlines()[0]], result)
-    script.adapter = f"{_write_loading(implementation_name, script)}.{subject.name}"
+    result = _repeated(run.load(implementation_name), subject, calls[-1])
+    python = [f"run it with {run.how.python}"] if run.how.python else []
+    comments = [id, wrong.text.splitlines()[0], *python]
+    script = Script(comments, result, is_apart=run.how.place is Isolation.APART)
+    script.search(run.search_path)
+    script.adapter = (
+        f"{_write_loading(implementation_name, script, implementation, run.how)}.{subject.name}"
+    )
     if name in BETWEEN_CALLS:
         _write_sequence(script, calls, name)
     elif _is_like(calls[-1], result) or name in ("no-alias", "inputs-untouched"):
@@ -65,18 +88,11 @@ def snippet(
     return script.text
 
 
-def _asked_again(
-    id: str,
-    name: str,
-    manifest: Manifest,
-    options: Options,
-    schemes: Sequence[KnownScheme],
-    models: Sequence[Path],
-) -> str:
-    program = load(name, How(), schemes)
+def _asked_again(id: str, name: str, manifest: Manifest, run: Circumstances) -> str:
+    program = load(name, run.how, run.schemes)
     try:
-        check, subject = _check(id, program, schemes, models)
-        wrong = _failure(check, options)
+        check, subject = _check(id, program, run)
+        wrong = _failure(check, run.options)
     finally:
         program.end()
     behaviour = check.id.partition("[")[0] if check.level == "behaviour" else ""
@@ -86,9 +102,7 @@ def _asked_again(
     return conversation(title, manifest, subject.name, subject.calls[first : last + 1])
 
 
-def _check(
-    id: str, implementation: Implementation, schemes: Sequence[KnownScheme], models: Sequence[Path]
-) -> tuple[Check, Recorded]:
+def _check(id: str, implementation: Implementation, run: Circumstances) -> tuple[Check, Recorded]:
     """Return the check with this id, and the subject that records the check's calls.
 
     Raises UserError if there is none.
@@ -96,11 +110,12 @@ def _check(
     file, _, inner = id.partition("::")
     level, _, name = inner.partition("::")
     if level == LEVEL:
-        return _check_of_model(Path(file).name, name, implementation, models)
-    for scheme in schemes:
+        return _check_of_model(Path(file).name, name, implementation, run.models)
+    for scheme in run.schemes:
         if scheme.path.name != Path(file).name or level not in LEVELS:
             continue
-        for subject in map(Recorded.of, subjects(implementation.adapter, schemes)):
+        claimed = subjects(implementation.adapter, run.schemes, run.memory_of_a_call)
+        for subject in map(Recorded.of, claimed):
             for check in checks_of(scheme, level, [subject]):
                 if check.id == name:
                     return check, subject
@@ -181,9 +196,9 @@ def _differs(calls: Sequence[Made], made: Made) -> bool:
     return not np.array_equal(first.got, made.got, equal_nan=True)
 
 
-def _repeated(name: str, subject: Recorded, made: Made) -> object:
+def _repeated(new: Implementation, subject: Recorded, made: Made) -> object:
     """Make the same call with a new adapter; return its result, or the exception it raises."""
-    method = getattr(load_adapter(name).adapter, subject.name)
+    method = getattr(new.adapter, subject.name)
     values = {
         key: value.made() if isinstance(value, Given) else value
         for key, value in made.arguments.items()
@@ -195,6 +210,8 @@ def _repeated(name: str, subject: Recorded, made: Made) -> object:
         raise
     except BaseException as error:
         return error
+    finally:
+        new.end()
 
 
 def _is_like(made: Made, result: object) -> bool:
@@ -322,15 +339,25 @@ def _worst(made: Made) -> tuple[int, ...]:
     return compare(made.case, got).index
 
 
-def _write_loading(name: str, script: Script) -> str:
+def _write_loading(name: str, script: Script, loaded: Implementation, how: How) -> str:
     """Write lines that load the adapter, and return its expression."""
-    adapter, point = target(name), registered().get(name)
+    point = registered().get(name)
     module, _, attribute = (point.value if point else name).partition(":")
-    if not point and module.endswith(".py"):
-        path = Path(module).resolve()
-        return script.load_file(path) + _call_text(adapter, attribute or _name_in(path, adapter))
-    folder = None if point else Path.cwd()
-    return script.load_module(module, folder) + _call_text(adapter, attribute)
+    path = Path(module).resolve() if not point and module.endswith(".py") else None
+    if how.python:  # this interpreter may lack what the adapter imports
+        called = _call_text_of(type(loaded.adapter).__name__, attribute)
+    else:
+        adapter = target(name)
+        called = _call_text(adapter, attribute or (_name_in(path, adapter) if path else ""))
+    if path:
+        return script.load_file(path) + called
+    return script.load_module(module, None if point else Path.cwd()) + called
+
+
+def _call_text_of(kind: str, attribute: str) -> str:
+    """Return the text for an adapter in another process, which tells the name of its class."""
+    attribute = attribute or ("" if kind == "module" else kind)
+    return f".{attribute}{'()' * (attribute == kind)}" if attribute else ""
 
 
 def _call_text(found: object, attribute: str) -> str:

@@ -56,18 +56,24 @@ def places(case: Case, shift: int = 0, epsilon: float = 1e-6) -> list[Floats]:
 def by_cell(case: Case, rows: Floats, columns: Floats) -> Floats:
     """Spread values of rows and columns over the cells: each channel gets those of its axis.
 
-    Rows and columns may have trailing axes. The result has shape [height * width, dim, …].
+    Rows and columns are [rows or columns], or with an axis of channels. The result has shape
+    [height * width, dim].
     """
     axis, _, _ = channels(case)
-    of_row, of_column = np.repeat(rows, len(columns), axis=0), np.concatenate([columns] * len(rows))
-    return np.stack([of_row, of_column], axis=1)[:, axis]
+    of_row, of_column = (part.reshape(len(part), -1) for part in (rows, columns))
+    cells = np.where(axis == ROW, of_row[:, None], of_column)
+    return np.asarray(cells.reshape(-1, len(axis)))
 
 
 def from_angles(case: Case, rows: Floats, columns: Floats) -> Floats:
     """Compute the table for the angles of rows and of columns, each [rows or columns, pairs]."""
     _, pair, wave = channels(case)
-    angles = by_cell(case, rows, columns)[:, np.arange(len(pair)), pair]
-    return np.asarray(np.where(wave == SIN, np.sin(angles), np.cos(angles)))
+    # Spread the waves, not the angles: a row has as many cells as there are columns.
+    waves = [
+        np.where(wave == SIN, np.sin(angles)[:, pair], np.cos(angles)[:, pair])
+        for angles in (rows, columns)
+    ]
+    return by_cell(case, *waves)
 
 
 def error_terms(case: Case) -> ErrorTerms:

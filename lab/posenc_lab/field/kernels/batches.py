@@ -268,7 +268,7 @@ BATCHES = (
                 "positions_not_read",
                 "Rows counted from 0, whatever positions are given.",
                 (),
-                (*STANDS, "not read", "row numbers"),
+                (*STANDS, "(not read|ignored)", "row numbers"),
                 "NVIDIA/Megatron-LM#453",
             ),
             Fault(

@@ -71,18 +71,20 @@ ZEROS = ("got 0", "0 instead", "zeros", "left out", "not written")
 STANDS = (
     "stands? (at|where)",
     "turned by position",
-    "positions (begin|follow|beyond|are)",
+    "ha(s|ve) the positions? of",
+    "positions (restart|beyond|are)",
     "(later|earlier) than it should",
     "counted twice",
-    "by their numbers",
+    "stand at 0, 1, 2",
 )
 CHANNELS = "channels? (that|beyond|of another|left|not)"
 COLUMN = "(other|another|next|wrong|first) columns?"
 DISTANCES = "distances? (of|are|no|cut)"
 HEAD = (
-    "(by its|other|another|next|wrong|each|as many) heads?|heads? .*(has|have) what|axis of heads"
+    "(by its|other|another|next|wrong|each|as many) heads?"
+    "|heads? .*(has|have) the values|heads axis"
 )
-KEY = "keys? of (a|another) tile|keys? .*(has|have) what"
+KEY = "keys? of (a|another) tile|keys? .*(gets|has|have) the (bias|values)"
 KEYS = "keys (are|that|not)"
 LAST = "last (row|key|block|tile|sequence)"
 PAIRS = "pairs? (of|that|with|are)"

@@ -406,7 +406,7 @@ BIASES = (
                 "tiles_of_one_row_alone",
                 "Only the first tile of queries.",
                 (),
-                (QUERIES, "first .* alone", "rows (that|of|from)"),
+                (QUERIES, "only the first", "rows (that|of|from)"),
                 "",
             ),
             Fault(
@@ -439,7 +439,7 @@ BIASES = (
                 "table_read_across",
                 "The table is read as [heads, buckets].",
                 (),
-                (*STRIDES, "transposed", "across", "axes"),
+                (*STRIDES, "transposed", "across", "column-major"),
                 "",
             ),
             Fault(

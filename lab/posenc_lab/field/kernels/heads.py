@@ -305,7 +305,7 @@ HEADS = (
                 "keys_at_the_row",
                 "Keys are counted from 0.",
                 (),
-                (*STANDS, "not read", "row numbers"),
+                (*STANDS, "(not read|ignored)", "row numbers"),
                 "",
             ),
             Fault(

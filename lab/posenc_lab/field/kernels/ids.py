@@ -475,7 +475,7 @@ IDS = (
                 "positions_read_across",
                 "Positions [3, n] are read as [n, 3].",
                 (),
-                (*STANDS, "transposed", "axes"),
+                (*STANDS, "transposed", "axes", "column-major"),
                 "",
             ),
             Fault(
@@ -496,7 +496,7 @@ IDS = (
                 "rows_for_the_positions",
                 "Rows are counted from 0.",
                 (),
-                (*STANDS, "not read", "row numbers"),
+                (*STANDS, "(not read|ignored)", "row numbers"),
                 "NVIDIA/Megatron-LM#453",
             ),
             Fault(

@@ -208,7 +208,7 @@ MODULES = (
                 "positions_not_read",
                 "Rows counted from 0.",
                 (),
-                (*STANDS, "not read", "row numbers"),
+                (*STANDS, "(not read|ignored)", "row numbers"),
                 "NVIDIA/Megatron-LM#453",
             ),
             Fault(

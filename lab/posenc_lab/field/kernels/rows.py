@@ -536,7 +536,7 @@ ROWS = (
                     (
                         ROW,
                         CHANNELS,
-                        "what the one before it",
+                        "values of the one before it",
                     ),
                     "",
                 ),

@@ -362,7 +362,7 @@ TABLES = (
                 "rows_not_read",
                 "Rows 0, 1, 2, … of the cache.",
                 ("wrong-row",),
-                (*STANDS, "not read", ROW),
+                (*STANDS, "(not read|ignored)", ROW),
                 "NVIDIA/Megatron-LM#453",
             ),
             Fault(

@@ -1,0 +1,72 @@
+"""Symptoms of known mistakes, and their cures; the site shows the same ones."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+import yaml
+
+from posenc_conformance.scheme_file.scheme import Deviation, Scheme
+
+FILE = Path(__file__).with_name("symptoms.yaml")
+LINK = re.compile(r"\[([^\]]+)\]\(([^)]+)\)")
+
+Pattern = Mapping[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """A symptom, its possible cause, how to tell, and the cure."""
+
+    id: str
+    seen: str
+    begins: str
+    why: str
+    tell: str
+    cure: str
+    match: Pattern | list[Pattern]
+    paste: Mapping[str, str] = field(default_factory=dict)
+    """What to paste, by the program that reads it."""
+
+    @property
+    def patterns(self) -> list[Pattern]:
+        """All patterns, one of which must fit."""
+        return self.match if isinstance(self.match, list) else [self.match]
+
+    def fits(self, scheme: Scheme, deviation: Deviation) -> bool:
+        """Return whether a mistake may show this symptom."""
+        return self.closeness(scheme, deviation) > 0
+
+    def closeness(self, scheme: Scheme, deviation: Deviation) -> int:
+        """Return how exactly the symptom means a mistake: 3 by its id, 0 not at all."""
+        return max(closeness(pattern, scheme, deviation) for pattern in self.patterns)
+
+
+def closeness(pattern: Pattern, scheme: Scheme, deviation: Deviation) -> int:
+    """Return whether a pattern fits a mistake by its id (3), class (2), scheme (1) or not (0)."""
+    if scheme.family not in pattern.get("families", [scheme.family]):
+        return 0
+    if any(re.fullmatch(regex, deviation.id) for regex in pattern.get("ids", ())):
+        return 3
+    if deviation.kind in pattern.get("classes", ()):
+        return 2
+    return int(scheme.id in pattern.get("schemes", ()))
+
+
+@lru_cache(maxsize=1)
+def _symptoms() -> tuple[Symptom, ...]:
+    raw = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    return tuple(Symptom(id, **fields) for id, fields in raw.items())
+
+
+def cure_of(scheme: Scheme, deviation: Deviation) -> str:
+    """Return what to do about a mistake, from the symptom that means it most exactly.
+
+    A link becomes its text with the page in parentheses. Empty if no symptom fits.
+    """
+    nearest = max(_symptoms(), key=lambda symptom: symptom.closeness(scheme, deviation))
+    if not nearest.fits(scheme, deviation):
+        return ""
+    return LINK.sub(r"\1 (\2)", nearest.cure.strip()).replace("`", "")
