@@ -19,7 +19,7 @@ from posenc_conformance.diagnose.predictors import (
     shifted_positions,
 )
 from posenc_conformance.families.encodings import errors_of, growth
-from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.arrays import Floats, fine, round_to
 from posenc_conformance.judge.bounded import Answer, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
@@ -115,6 +115,18 @@ def _layouts(case: Case) -> tuple[str, str]:
 def progression(base: float, rotated: int) -> Floats:
     """Compute frequencies ``base ** (-2t / r)`` of r rotated channels, in radians per position."""
     return np.asarray(base ** -(np.arange(0, rotated, 2) / rotated))
+
+
+def spread_wrongly(pairs: Floats, layout: str) -> Floats:
+    """Return the numbers of pairs, one for each channel, as the other layout has them."""
+    return np.tile(pairs, 2) if layout == "interleaved" else np.repeat(pairs, 2, axis=-1)
+
+
+MIXED = {
+    "interleaved": "matches angles tiled in halves, with pairs of the interleaved layout",
+    "half": "matches angles repeated for neighbours, with pairs of the half layout",
+}
+"""What an angle table of the other layout looks like, by the layout of the pairs."""
 
 
 def forward_of(case: Case) -> Case:
@@ -237,12 +249,21 @@ class Rotation:
 
     def turned(self, case: Case, angles: Floats) -> Floats:
         """Compute the result for other angles, one per row and pair."""
+        return self.waved(case, np.cos(angles), np.sin(angles))
+
+    def waved(self, case: Case, cos: Floats, sin: Floats) -> Floats:
+        """Compute the result for other cosines and sines, one per row and pair."""
         x, out = case.arguments["x"], case.arguments["x"].copy()
         first, second = (x[..., channel] * self.amplitude(case) for channel in read_channels(case))
         to_first, to_second = written_channels(case)
-        out[..., to_first] = first * np.cos(angles) - second * np.sin(angles)
-        out[..., to_second] = first * np.sin(angles) + second * np.cos(angles)
+        out[..., to_first] = first * cos - second * sin
+        out[..., to_second] = first * sin + second * cos
         return np.asarray(out)
+
+    def in_short(self, case: Case, angles: Floats, dtype: str) -> Floats:
+        """Compute the result for other angles, with cosines and sines rounded to ``dtype``."""
+        cos, sin = (round_to(wave(angles), dtype) for wave in (np.cos, np.sin))
+        return self.waved(case, cos, sin)
 
     def predict(self, case: Case, explanation: str, angles: Floats) -> Prediction:
         """Predict the result for other angles, which round as angles of their own size."""
@@ -514,9 +535,13 @@ class Rotation:
         yield self.with_frequencies(case, omega, "matches exponents t/d instead of 2t/d")
 
     def low_precision_angles(self, case: Case, got: Floats) -> Iterator[Prediction]:
-        """Predict positions, frequencies or angles in a narrow dtype."""
-        places, omega = self.places(case), self.frequencies(case)
-        yield from rounded_angles(places, omega, lambda angles: self.turned(case, angles))
+        """Predict positions, frequencies or angles in a narrow dtype, and tables of them."""
+        yield from rounded_angles(
+            self.places(case),
+            self.frequencies(case),
+            lambda angles: self.turned(case, angles),
+            lambda angles, dtype: self.in_short(case, angles, dtype),
+        )
 
 
 def plain_rope(case: Case) -> Floats:

@@ -15,6 +15,7 @@ from posenc_conformance.diagnose.predictors import (
 from posenc_conformance.families.linearity import linear_in
 from posenc_conformance.families.rotary import (
     LAYOUT_SWAPPED,
+    MIXED,
     ROWS,
     Rotation,
     all_channels_rotated,
@@ -28,6 +29,7 @@ from posenc_conformance.families.rotary import (
     rest_passes,
     rotary_dim,
     some_channels,
+    spread_wrongly,
     written_channels,
 )
 from posenc_conformance.judge.arrays import Floats, fine
@@ -153,29 +155,23 @@ def exponent_to_the_end(case: Case, got: Floats) -> Iterator[Prediction]:
 
 def tables_mixed(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict an angle table laid out for one layout, applied to pairs of the other."""
-    layout, rotated = case.conventions["layout"], rotary_dim(case)
-    if layout not in ("half", "interleaved") or rotated < 4:
+    layout, rotated = str(case.conventions["layout"]), rotary_dim(case)
+    if layout not in MIXED or rotated < 4:
         return
     x, out = case.arguments["x"], case.arguments["x"].copy()
-    tiled = layout == "interleaved"
-
-    def spread(pairs: Floats) -> Floats:
-        return np.tile(pairs, 2) if tiled else np.repeat(pairs, 2, axis=-1)
 
     def terms() -> ErrorTerms:
         own = ROTATION.error_terms(case)
         angle = own.angle.copy()
-        angle[:, :rotated] = spread(own.angle[:, first])
+        angle[:, :rotated] = spread_wrongly(own.angle[:, first], layout)
         return ErrorTerms(own.scale, angle)
 
-    every = spread(ROTATION.angles(case))
+    every = spread_wrongly(ROTATION.angles(case), layout)
     first, second = read_channels(case)
     for here, partner, sign in ((first, second, -1), (second, first, 1)):
         wave = every[:, here]
         out[..., here] = x[..., here] * np.cos(wave) + sign * x[..., partner] * np.sin(wave)
-    how = "tiled in halves" if tiled else "repeated for neighbours"
-    words = f"matches angles {how}, with pairs of the {layout} layout"
-    yield Prediction(words, out, terms=terms)
+    yield Prediction(MIXED[layout], out, terms=terms)
 
 
 def layout_not_reversed(case: Case, got: Floats) -> Iterator[Prediction]:

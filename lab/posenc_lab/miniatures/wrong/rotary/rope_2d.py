@@ -754,6 +754,19 @@ _IMAGES: tuple[tuple[str, str | None, tuple[str, ...], dict[str, Any]], ...] = (
         },
     ),
     (
+        "all in bfloat16",
+        "image-low-precision-angles",
+        ("dinov3",),
+        {
+            "coordinates": lambda self, patch, side: narrow(
+                2 * narrow((patch + 0.5) / side, "bfloat16") - 1, "bfloat16"
+            ),
+            "frequencies": lambda self, head_dim, base: (
+                1 / narrow(1 / Image.frequencies(self, head_dim, base), "bfloat16")
+            ),
+        },
+    ),
+    (
         "with angles in float16",
         "image-low-precision-angles",
         ("vggt-omega",),
