@@ -15,7 +15,6 @@ from posenc_conformance.diagnose.predictors import (
 from posenc_conformance.families.linearity import linear_in
 from posenc_conformance.families.rotary import (
     LAYOUT_SWAPPED,
-    MIXED,
     ROWS,
     Rotation,
     all_channels_rotated,
@@ -29,12 +28,11 @@ from posenc_conformance.families.rotary import (
     rest_passes,
     rotary_dim,
     some_channels,
-    spread_wrongly,
     written_channels,
 )
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
-from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
@@ -153,27 +151,6 @@ def exponent_to_the_end(case: Case, got: Floats) -> Iterator[Prediction]:
         yield ROTATION.with_frequencies(case, omega, "matches exponents t/(d/2-1), not 2t/d")
 
 
-def tables_mixed(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict an angle table laid out for one layout, applied to pairs of the other."""
-    layout, rotated = str(case.conventions["layout"]), rotary_dim(case)
-    if layout not in MIXED or rotated < 4:
-        return
-    x, out = case.arguments["x"], case.arguments["x"].copy()
-
-    def terms() -> ErrorTerms:
-        own = ROTATION.error_terms(case)
-        angle = own.angle.copy()
-        angle[:, :rotated] = spread_wrongly(own.angle[:, first], layout)
-        return ErrorTerms(own.scale, angle)
-
-    every = spread_wrongly(ROTATION.angles(case), layout)
-    first, second = read_channels(case)
-    for here, partner, sign in ((first, second, -1), (second, first, 1)):
-        wave = every[:, here]
-        out[..., here] = x[..., here] * np.cos(wave) + sign * x[..., partner] * np.sin(wave)
-    yield Prediction(MIXED[layout], out, terms=terms)
-
-
 def layout_not_reversed(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict channels read and written as in the forward pass, or in another layout."""
     forward = forward_of(case)
@@ -215,7 +192,7 @@ KNOWLEDGE = {
                 lambda case: frequencies(case) ** 2, "matches exponents 4t/d instead of 2t/d"
             ),
             "exponent-to-the-end": exponent_to_the_end,
-            "tables-mixed": tables_mixed,
+            "tables-mixed": ROTATION.tables_mixed,
             "wrong-base": wrong_base,
             "low-precision-angles": ROTATION.low_precision_angles,
             "iterated-frequencies": iterated_frequencies,

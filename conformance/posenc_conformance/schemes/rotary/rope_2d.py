@@ -568,6 +568,7 @@ KNOWLEDGE = {
             "one-axis-for-both": one_axis_for_both,
             "unrotated": AXIAL.unrotated,
             "wrong-base": wrong_base,
+            "tables-mixed": AXIAL.tables_mixed,
             "low-precision-angles": AXIAL.low_precision_angles,
         },
     ),
