@@ -59,6 +59,32 @@ def test_the_positions_of_rows_are_described(positions: Any, used: Any, words: s
     assert words in describe_rows([answer])
 
 
+def looked_up(positions: Any, used: Any, period: int) -> Answer:
+    """Return a case of a learned table whose rows repeat, and its result at ``used``."""
+    scheme = next(candidate for candidate in schemes() if candidate.id == "learned")
+    call = scheme.calls["learned"]
+    table = np.resize(np.random.default_rng(1).standard_normal((period, 3)), (2048, 3))
+    arguments = {"positions": np.asarray(positions), "table": table}
+    case = Case(scheme, call, call.combinations["plain"].conventions, arguments, "float64")
+    return case, table[np.asarray(used)]
+
+
+@pytest.mark.parametrize("period", [126, 2048])
+def test_a_row_that_repeats_is_not_taken_for_an_equal_one(period: int) -> None:
+    """With a period of 126, row 253 is row 127 too, and row 252 is row 0."""
+    for asked in ([2045, 2046, 2047], [252, 253, 254, 255, 256]):
+        words = describe_rows([looked_up(asked, np.array(asked) % 256, period)])
+        assert words == "positions begin at 0 again after each 256"
+
+
+def test_a_distance_is_told_only_if_one_row_fits() -> None:
+    asked = np.array([40, 41, 42, 50])
+    assert describe_rows([looked_up(asked, asked + 5, 2048)]) == (
+        "every row stands 5 later than it should"
+    )
+    assert describe_rows([looked_up(asked, asked + 5, 8)]) == ""
+
+
 def test_positions_are_described_in_a_narrow_dtype() -> None:
     case, output = turned(CACHED, np.r_[0:6, 0:6], dim=64, dtype="float32", kind=np.float32)
     assert "restart at 0" in describe_rows([(case, output)])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from posenc_conformance.checks.anew import ask_anew
 from posenc_conformance.checks.bench import optional_cases, require_plainly_right
 from posenc_conformance.checks.smoke import first_answer, smallest_case
 from posenc_conformance.checks.variations import (
@@ -15,11 +16,10 @@ from posenc_conformance.checks.variations import (
     other_cases,
     others_above,
 )
-from posenc_conformance.diagnose.diagnosis import Diagnosis
 from posenc_conformance.diagnose.explain import require_agreement
 from posenc_conformance.diagnose.followups import describe_unsteady
-from posenc_conformance.diagnose.state import describe_repeats, made_anew
-from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Array
+from posenc_conformance.diagnose.state import describe_repeats
+from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.calling import ask, call_line, hold
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import agrees
@@ -68,32 +68,8 @@ def take_in_turn(subject: Subject, dtype: str) -> TurnResults:
             with _noting(problems, "no-leak", "after-others"), suppress(NotClaimed):
                 _vary(problems, subject, wide, vary(subject, wide))
     with _noting(problems, "after-others"), suppress(NotClaimed):
-        _ask_short_first(subject, case)
+        ask_anew(subject, case)
     return TurnResults(len(others), problems)
-
-
-def _ask_short_first(subject: Subject, case: Case) -> None:
-    """Call a new instance in the shortest dtype, whose tables it may keep, then in this dtype.
-
-    Does nothing if the class cannot be instantiated without arguments, or no dtype is shorter.
-    """
-    shortest = max(subject.dtypes, key=UNIT_ROUNDOFF.__getitem__)
-    if UNIT_ROUNDOFF[shortest] <= UNIT_ROUNDOFF[case.dtype]:
-        return
-    if (fresh := made_anew(subject)) is None:
-        return
-    ask(fresh, subject.case(case.arguments, shortest))
-    output = ask(fresh, case)
-    require_plainly_right(subject, case.dtype)
-    fresh.require_form(case, output)
-    words = f"something of the first call is kept in its dtype: after one in {shortest} it is wrong"
-    require_agreement(
-        None,
-        case,
-        output,
-        f"after a first call in {shortest}",
-        lambda case, output: Diagnosis((), otherwise=words),
-    )
 
 
 def _vary(

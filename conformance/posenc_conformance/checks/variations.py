@@ -33,6 +33,9 @@ TOKENS = (64, 16, 5, 3, 2, 1)
 """Numbers of rows per head that are tried; the first that divides the total count is taken."""
 HEADS = 4
 """Number of heads in a call whose number of rows makes an implementation branch."""
+STEPPED = (5, 6, 7, 256, 1024, 2048, 4096)
+"""Last positions of calls that make a table grow by one row: small ones, and those just beyond
+256, 1024, 2048 and 4096 rows."""
 STEPS = 9
 """Exclusive limit on the powers of 1.37 by which a number is multiplied or divided, until its
 fraction affects the result."""
@@ -386,6 +389,15 @@ def steps_of_one_row(case: Case) -> Iterator[ArgumentDict]:
 
     Yields nothing for calls without an argument that counts, or with one list of positions.
     """
+    change, name = _of_one_row(case)
+    for step in (0, 1, 8, 0) if change else ():
+        first = case.arguments[name][..., :1] if name == "positions" else case.arguments[name]
+        if case.with_arguments(**change, **{name: first + step}).has_result:
+            yield {**change, name: first + step}
+
+
+def _of_one_row(case: Case) -> tuple[ArgumentDict, str]:
+    """Return arguments with one row per sequence, and the name of the one that counts, or none."""
     inputs = case.arguments
     change: ArgumentDict = {}
     if "cu_seqlens" in inputs:
@@ -398,12 +410,27 @@ def steps_of_one_row(case: Case) -> Iterator[ArgumentDict]:
     elif "past_length" in inputs:
         change = {"q_len": 1}
     name = next((key for key in ("offsets", "past_length", "positions") if key in inputs), "")
-    if not change or not name:
-        return
-    first = inputs[name][..., :1] if name == "positions" else inputs[name]
-    for step in (0, 1, 8, 0):
-        if case.with_arguments(**change, **{name: first + step}).has_result:
-            yield {**change, name: first + step}
+    return (change, name) if name else ({}, "")
+
+
+def growing(case: Case) -> Iterator[ArgumentDict]:
+    """Yield arguments of decoding: a few rows, then one row at each of the positions after them.
+
+    Then one row at positions where tables of the usual initial sizes are too short by one.
+    """
+    inputs = case.arguments
+    change, name = _of_one_row(case)
+    for place in STEPPED:
+        if change:
+            yield {
+                **change,
+                name: 0 * (inputs[name][..., :1] if name == "positions" else inputs[name]) + place,
+            }
+        elif "positions" in inputs:
+            rows = np.arange(place + 1) if place == STEPPED[0] else np.array([place])
+            yield dict(at(case, rows).arguments)
+        elif {"q_len", "k_len"} <= inputs.keys():
+            yield {"q_len": place + 1 if place == STEPPED[0] else 1, "k_len": place + 1}
 
 
 def _of_rows(given: Arguments, rows: int) -> ArgumentDict:

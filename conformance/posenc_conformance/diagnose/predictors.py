@@ -1,6 +1,6 @@
 """Building blocks of deviation models: results that a wrong implementation would have returned."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -104,11 +104,15 @@ def _defined(case: Case) -> Case | None:
 
 
 def rounded_angles(
-    positions: Floats, frequencies: Floats, result: Callable[[Floats], Floats]
+    positions: Floats,
+    frequencies: Floats,
+    result: Callable[[Floats], Floats],
+    in_short: Callable[[Floats, str], Floats] | None = None,
 ) -> Iterator[Prediction]:
     """Predict results with positions, frequencies, angles, or several of them in a narrow dtype.
 
-    Positions are [n, 1] or [n, frequencies]; ``result`` computes the result from angles.
+    Positions are [n, 1] or [n, frequencies]; ``result`` computes the result from angles, and
+    ``in_short`` the same with their cosines and sines rounded to a dtype.
     """
     for dtype in ("bfloat16", "float16"):
         if np.max(np.abs(positions), initial=0) > np.finfo(np.float16).max and dtype == "float16":
@@ -121,8 +125,29 @@ def rounded_angles(
             "positions and frequencies": p * w,
             "positions, frequencies and angles": round_to(p * w, dtype),
         }
-        for name, angles in held.items():
-            yield Prediction(f"matches {name} in {dtype}", result(angles))
+        yield from rounded_waves(
+            tuple(held.items()), dtype, positions * frequencies, result, in_short
+        )
+
+
+def rounded_waves(
+    held: Sequence[tuple[str, Floats]],
+    dtype: str,
+    exact: Floats,
+    result: Callable[[Floats], Floats],
+    in_short: Callable[[Floats, str], Floats] | None = None,
+) -> Iterator[Prediction]:
+    """Predict results of angles, by what is rounded; then with rounded cosines and sines too.
+
+    The latter only for angles that differ from ``exact``: a short table alone is another mistake.
+    """
+    for name, angles in held:
+        yield Prediction(f"matches {name} in {dtype}", result(angles))
+    if in_short is not None:
+        for name, angles in held:
+            if not np.array_equal(angles, exact):
+                words = f"matches {name} in {dtype}, and a table of cosines and sines in it"
+                yield Prediction(words, in_short(angles, dtype))
 
 
 def iterated(

@@ -12,9 +12,11 @@ import numpy as np
 from posenc_conformance.diagnose.diagnosis import differs, residual_of
 from posenc_conformance.judge.arrays import Flags, Floats, Ints, round_to
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import agrees
 
-TURNING = ("rotary", "in-place", "gradient")
+TURNING = ("rotary", "in-place", "gradient", "layer")
 """Kinds of calls that may rotate pairs of channels."""
+SHORT = ("bfloat16", "float16")
 STEPS = (360, *(2**power for power in range(6, 15)))
 """Sizes that are tried for a table of cosines and sines over the full circle."""
 MOST = 256
@@ -57,21 +59,48 @@ class Turned:
         return np.asarray(cos * self.own + self.sign * sin * self.partner)
 
 
+Model = Callable[[Turned], Floats]
+"""The result of a mistake."""
+
+
 def describe_turning(
     wrong: Sequence[tuple[Case, Floats]], right: Sequence[tuple[Case, Floats]]
 ) -> str:
-    """Say in words how right angles are misused; empty if nothing known gives all results."""
-    answers = [(*answer, read_turning(answer[0])) for answer in (*wrong, *right)]
+    """Say in words how right angles are misused; empty if nothing known gives all results.
+
+    If only queries, keys or values are wrong, the words begin with them.
+    """
+    names = {name for answer in wrong for name, *_ in _wrong_parts(*answer)}
+    if not wrong or len(names) != 1:
+        return ""
+    name = names.pop()
+    parts = [(case, output) for pair in (*wrong, *right) for _, case, output in _of(name, *pair)]
+    answers = [(*answer, read_turning(answer[0])) for answer in parts]
     readable = [(case, output, turned) for case, output, turned in answers if turned is not None]
-    if not wrong or len(readable) < len(answers):
+    if len(readable) < len(answers):
         return ""
     for words, model in MODELS.items():
         models = [(case, output, model(turned)) for case, output, turned in readable]
         if all(residual_of(*answer) <= 1 for answer in models) and any(
             differs(case, predicted) for case, _, predicted in models
         ):
-            return words
+            return f"{name}: {words}" if name else words
     return _describe_still(readable)
+
+
+def _parts(case: Case, output: Floats) -> list[tuple[str, Case, Floats]]:
+    """Return the parts of a result, such as queries and keys; the whole if it has none."""
+    if case.knowledge.parts is None or output.shape != case.shape:
+        return [("", case, output)]
+    return list(case.knowledge.parts(case, output))
+
+
+def _wrong_parts(case: Case, output: Floats) -> list[tuple[str, Case, Floats]]:
+    return [part for part in _parts(case, output) if not agrees(part[1], part[2])]
+
+
+def _of(name: str, case: Case, output: Floats) -> list[tuple[str, Case, Floats]]:
+    return [part for part in _parts(case, output) if part[0] == name]
 
 
 def read_turning(case: Case) -> Turned | None:
@@ -80,7 +109,8 @@ def read_turning(case: Case) -> Turned | None:
     None if the call rotates no pairs, or has too many channels.
     """
     x = case.arguments.get("x")
-    if case.call.kind not in TURNING or x is None or x.shape != case.shape:
+    turns = case.scheme.family == "rotary" and case.call.kind in TURNING
+    if not turns or x is None or x.shape != case.shape:
         return None
     dim = x.shape[-1]
     if not 2 <= dim <= MOST:
@@ -157,14 +187,27 @@ def _of_others(turned: Turned, x: Floats) -> Floats:
     return replace(turned, own=x, partner=x[..., turned.place]).right
 
 
-def _narrow(dtype: str) -> Callable[[Turned], Floats]:
-    return lambda turned: turned.of(round_to(turned.cos, dtype), round_to(turned.sin, dtype))
+def _narrow(dtype: str) -> Model:
+    return _in_short(lambda turned: turned.right, dtype)
 
 
-MODELS: Mapping[str, Callable[[Turned], Floats]] = {
+def _in_short(model: Model, dtype: str) -> Model:
+    """Make a mistake's model for a table of cosines and sines in a short dtype."""
+
+    def rounded(turned: Turned) -> Floats:
+        cos, sin = round_to(turned.cos, dtype), round_to(turned.sin, dtype)
+        return model(replace(turned, cos=cos, sin=sin))
+
+    return rounded
+
+
+LINES: Mapping[str, Model] = {
     "cos and sin are exchanged": lambda turned: turned.of(turned.sin, turned.cos),
     "the minus sign is missing: both members of a pair get +sin": lambda turned: (
         turned.cos * turned.own + turned.sin * turned.partner
+    ),
+    "the minus sign stands twice: both members of a pair get -sin": lambda turned: (
+        turned.cos * turned.own - turned.sin * turned.partner
     ),
     "sin stands in both places, for cos as well": lambda turned: turned.of(turned.sin, turned.sin),
     "cos stands in both places, for sin as well": lambda turned: turned.of(turned.cos, turned.cos),
@@ -192,8 +235,17 @@ MODELS: Mapping[str, Callable[[Turned], Floats]] = {
     "the last channels are turned in place of the first ones": lambda turned: _rolled(
         _of_others(turned, _rolled(turned.own, -turned.still)), turned.still
     ),
+}
+"""Possible mistakes in the two lines that turn a pair, in words, and their results."""
+MODELS: Mapping[str, Model] = {
+    **LINES,
     "cosines and sines in bfloat16": _narrow("bfloat16"),
     "cosines and sines in float16": _narrow("float16"),
+    **{
+        f"{words}; cosines and sines are in {dtype}": _in_short(model, dtype)
+        for dtype in SHORT
+        for words, model in LINES.items()
+    },
     "pairs are of channels half a head apart, as if all channels turned": partial(
         _far_partner, rest=1.0
     ),

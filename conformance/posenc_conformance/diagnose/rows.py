@@ -5,6 +5,7 @@ ends, a row is rotated by the number of its head.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +17,8 @@ BY_ROWS = ("encode", "rotary", "in-place", "gradient", "layer")
 """Kinds of calls in which each row has a position of its own."""
 TURNED = ("rotary", "in-place", "layer")
 """Kinds of calls in which a row at position 0 is returned unchanged."""
+TABLES = frozenset({"table", "cos", "cache"})
+"""Arguments whose rows belong to positions, and may be equal."""
 IDS = "position-ids"
 """Kind of calls whose results are positions."""
 FEWEST = 3
@@ -37,6 +40,25 @@ SHOWN = 6
 """Maximum number of rows that are shown."""
 
 
+@dataclass(frozen=True)
+class Reading:
+    """The positions of rows, as requested and as read from a result."""
+
+    asked: Ints
+    found: Ints
+    equal: Mapping[int, frozenset[int]]
+    """Other positions whose rows are equal, by found position; empty unless a table repeats."""
+
+    def may_be(self, places: Ints) -> bool:
+        """Return whether rows may be those of ``places``: found there, or equal to what is."""
+        return all(
+            place == found or place in self.equal.get(found, ())
+            for place, found in zip(
+                places.ravel().tolist(), self.found.ravel().tolist(), strict=True
+            )
+        )
+
+
 def describe_rows(
     answers: Sequence[tuple[Case, Floats]], right: Sequence[tuple[Case, Floats]] = ()
 ) -> str:
@@ -54,26 +76,32 @@ def describe_rows(
         requested, rows = asked_rows(case), read_rows(case, output)
         if requested is None or rows is None or np.array_equal(requested, rows):
             return ""  # also if it is wrong in another way
-        both.append((requested, rows))
+        both.append(Reading(requested, rows, equal_rows(case, requested, rows)))
     is_read = all(case.call.kind == IDS for case, _ in answers)
-    few = _distinct([requested for requested, _ in both]) < FEWEST
-    if few and not is_read and any(rows.any() for _, rows in both):
+    few = _distinct([reading.asked for reading in both]) < FEWEST
+    if few and not is_read and any(reading.found.any() for reading in both):
         return ""
     for words, rule in RULES.items():
         if is_read and words in OF_RANKS:  # ids are made before they are sharded
             continue
-        if all(np.array_equal(rule(requested), rows) for requested, rows in both):
+        if all(reading.may_be(rule(reading.asked)) for reading in both):
             others = sum(_would_show(rule, case) for case, _ in right)
             prefix = f"in {len(both)} of {len(both) + others} small calls, "
-            return f"{prefix}{words}; others are right" if others else words
+            told = f"{prefix}{words}; others are right" if others else words
+            wraps = _alike(both) if words in OF_RANKS else ""
+            return f"{wraps}, or {told}" if wraps else told
     # Multiplied frequencies would look the same.
-    if not is_read and all(_is_multiple(requested, rows) for requested, rows in both):
+    if not is_read and all(_is_multiple(reading.asked, reading.found) for reading in both):
         return ""
     if description := _alike(both):
         return description
-    if all(np.array_equal(requested + _lengths(requested), rows) for requested, rows in both):
+    if all(reading.may_be(reading.asked + _lengths(reading.asked)) for reading in both):
         return "each stretch has the positions of the one after it: rows are counted too early"
-    return _each(*max(both, key=lambda pair: pair[1].size), answers[0][0].call.kind)
+    certain = [reading for reading in both if not reading.equal]
+    if not certain:
+        return ""
+    most = max(certain, key=lambda reading: reading.found.size)
+    return _each(most.asked, most.found, answers[0][0].call.kind)
 
 
 def _distinct(asked: Sequence[Ints]) -> int:
@@ -154,6 +182,35 @@ def read_rows(case: Case, output: Floats, likely: Ints = NONE_LIKELY) -> Ints | 
         rows[fits] = place
         left &= ~fits
     return None if left.any() else rows
+
+
+def equal_rows(case: Case, asked: Ints, found: Ints) -> dict[int, frozenset[int]]:
+    """Return other positions that give the same row, by misread position.
+
+    Empty unless the call has a table whose rows repeat.
+    """
+    if not TABLES & case.arguments.keys():
+        return {}
+    places = {
+        place: moved.truth for place in _tried(asked) if (moved := _moved_defined(case, place))
+    }
+    misread = {place for place in np.unique(found[found != asked]).tolist() if place in places}
+    return {
+        place: equal
+        for place in misread
+        if (
+            equal := frozenset(
+                other
+                for other, row in places.items()
+                if other != place and np.array_equal(row, places[place])
+            )
+        )
+    }
+
+
+def _moved_defined(case: Case, place: int) -> Case | None:
+    moved = _moved(case, place)
+    return moved if moved is not None and moved.has_result else None
 
 
 def _moved(case: Case, place: int) -> Case | None:
@@ -284,7 +341,9 @@ RULES: Mapping[str, Callable[[Ints], Ints]] = {
     ),
     "every row stands at position 0": np.zeros_like,
     "positions restart at 0 in each stretch: the length of the cache is ignored": _by_stretch,
-    "the length of the cache is counted twice": lambda asked: 2 * asked - _by_stretch(asked),
+    "the length of the cache is counted twice": lambda asked: (
+        2 * asked - _by_stretch(asked) if _by_stretch(asked).any() else asked
+    ),
     "each stretch ends where it should begin": lambda asked: asked - _lengths(asked) + 1,
     "each stretch ends before the place where it should begin": lambda asked: (
         asked - _lengths(asked)
@@ -305,22 +364,22 @@ RULES: Mapping[str, Callable[[Ints], Ints]] = {
 """Possible changes of positions, in words, and their effect on the requested ones."""
 
 
-def _alike(both: Sequence[tuple[Ints, Ints]]) -> str:
+def _alike(both: Sequence[Reading]) -> str:
     """Describe a wrap, a limit or a shift of positions shared by all results; empty if none is."""
-    requested = np.concatenate([rows.reshape(-1) for rows, _ in both])
-    actual = np.concatenate([rows.reshape(-1) for _, rows in both])
+    requested = np.concatenate([reading.asked.reshape(-1) for reading in both])
+    actual = np.concatenate([reading.found.reshape(-1) for reading in both])
     last, off = actual.max(), actual - requested
     lengths = 2 ** np.arange(int(last).bit_length(), int(requested.max()).bit_length())
     readings = [
         f"positions restart at 0 after every {length}"
         for length in lengths
-        if np.array_equal(actual, requested % length)
+        if all(reading.may_be(reading.asked % length) for reading in both)
     ][:1]
     if np.array_equal(actual, np.minimum(requested, last)):
         readings.append(f"positions beyond {last} are taken for {last}")
     if readings:
         return ", or ".join(readings)
-    if (off == off[0]).all():
+    if (off == off[0]).all() and not any(reading.equal for reading in both):
         way = "later" if off[0] > 0 else "earlier"
         return f"every row stands {abs(int(off[0]))} {way} than it should"
     return ""

@@ -19,7 +19,7 @@ from posenc_conformance.diagnose.predictors import (
     shifted_positions,
 )
 from posenc_conformance.families.encodings import errors_of, growth
-from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.arrays import Floats, fine, round_to
 from posenc_conformance.judge.bounded import Answer, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
@@ -115,6 +115,41 @@ def _layouts(case: Case) -> tuple[str, str]:
 def progression(base: float, rotated: int) -> Floats:
     """Compute frequencies ``base ** (-2t / r)`` of r rotated channels, in radians per position."""
     return np.asarray(base ** -(np.arange(0, rotated, 2) / rotated))
+
+
+TABLES = {
+    "half": "tiled in halves",
+    "interleaved": "repeated for neighbours",
+    "half-per-axis": "tiled axis by axis",
+}
+"""How a layout has the angle of each pair in a table of all channels."""
+
+
+def mixed_layouts(case: Case) -> Iterator[tuple[str, str, str]]:
+    """Yield layouts of a table and of pairs of which one is claimed, and words for them."""
+    claimed = str(case.conventions["layout"])
+    others = [str(each) for each in case.scheme.conventions["layout"].values if each != claimed]
+    known = [each for each in others if {each, claimed} <= TABLES.keys()]
+    for table, pairs in (*((each, claimed) for each in known), *((claimed, e) for e in known)):
+        yield table, pairs, f"matches angles {TABLES[table]}, with pairs of the {pairs} layout"
+
+
+def per_channel(numbers: Floats, table: Pair) -> Floats:
+    """Return the numbers of pairs, [..., pairs], for each channel, as a table has them."""
+    every = np.empty((*numbers.shape[:-1], 2 * numbers.shape[-1]))
+    for channel in table:
+        every[..., channel] = numbers
+    return every
+
+
+def turned_by_channel(x: Floats, angles: Floats, pairs: Pair) -> Floats:
+    """Rotate pairs of channels, each channel by its own angle: [..., channels]."""
+    out = np.empty(np.broadcast_shapes(x.shape, angles.shape))
+    first, second = pairs
+    for here, partner, sign in ((first, second, -1), (second, first, 1)):
+        wave = angles[..., here]
+        out[..., here] = x[..., here] * np.cos(wave) + sign * x[..., partner] * np.sin(wave)
+    return out
 
 
 def forward_of(case: Case) -> Case:
@@ -237,12 +272,21 @@ class Rotation:
 
     def turned(self, case: Case, angles: Floats) -> Floats:
         """Compute the result for other angles, one per row and pair."""
+        return self.waved(case, np.cos(angles), np.sin(angles))
+
+    def waved(self, case: Case, cos: Floats, sin: Floats) -> Floats:
+        """Compute the result for other cosines and sines, one per row and pair."""
         x, out = case.arguments["x"], case.arguments["x"].copy()
         first, second = (x[..., channel] * self.amplitude(case) for channel in read_channels(case))
         to_first, to_second = written_channels(case)
-        out[..., to_first] = first * np.cos(angles) - second * np.sin(angles)
-        out[..., to_second] = first * np.sin(angles) + second * np.cos(angles)
+        out[..., to_first] = first * cos - second * sin
+        out[..., to_second] = first * sin + second * cos
         return np.asarray(out)
+
+    def in_short(self, case: Case, angles: Floats, dtype: str) -> Floats:
+        """Compute the result for other angles, with cosines and sines rounded to ``dtype``."""
+        cos, sin = (round_to(wave(angles), dtype) for wave in (np.cos, np.sin))
+        return self.waved(case, cos, sin)
 
     def predict(self, case: Case, explanation: str, angles: Floats) -> Prediction:
         """Predict the result for other angles, which round as angles of their own size."""
@@ -513,10 +557,36 @@ class Rotation:
         omega = self.frequencies(case) ** 0.5
         yield self.with_frequencies(case, omega, "matches exponents t/d instead of 2t/d")
 
+    def tables_mixed(self, case: Case, got: Floats) -> Iterator[Prediction]:
+        """Predict an angle table laid out for one layout, applied to pairs of another.
+
+        Either of them may be the claimed one. All pairs have the amplitude 1.
+        """
+        x, rotated, widths = case.arguments["x"], rotary_dim(case), _widths(case)
+        angles = self.angles(case)
+        for table, layout, words in mixed_layouts(case) if rotated >= 4 else ():
+            written, pairs = (channels(rotated, each, widths) for each in (table, layout))
+            out, every = x.copy(), per_channel(angles, written)
+            out[..., :rotated] = turned_by_channel(x[..., :rotated], every, pairs)
+
+            def terms(layout: str = layout, written: Pair = written) -> ErrorTerms:
+                own = self.error_terms(case.with_conventions(layout=layout))
+                lost = np.abs(angles) * growth(self.frequencies(case))
+                angle = own.angle.copy()
+                polar = POLAR / case.scheme.accuracy.angle
+                angle[..., :rotated] = per_channel(lost, written) + polar
+                return ErrorTerms(own.scale, angle)
+
+            yield Prediction(words, out, terms=terms)
+
     def low_precision_angles(self, case: Case, got: Floats) -> Iterator[Prediction]:
-        """Predict positions, frequencies or angles in a narrow dtype."""
-        places, omega = self.places(case), self.frequencies(case)
-        yield from rounded_angles(places, omega, lambda angles: self.turned(case, angles))
+        """Predict positions, frequencies or angles in a narrow dtype, and tables of them."""
+        yield from rounded_angles(
+            self.places(case),
+            self.frequencies(case),
+            lambda angles: self.turned(case, angles),
+            lambda angles, dtype: self.in_short(case, angles, dtype),
+        )
 
 
 def plain_rope(case: Case) -> Floats:

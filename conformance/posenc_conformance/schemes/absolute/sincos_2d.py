@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from posenc_conformance.diagnose.predictors import other_conventions, predict_case, rounded_angles
 from posenc_conformance.families.encodings import Waves, all_different, on_circles, wrong_base
-from posenc_conformance.judge.arrays import Array, Floats
+from posenc_conformance.judge.arrays import Array, Floats, round_to
 from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import Prediction
@@ -263,7 +263,12 @@ def low_precision(case: Case, got: Floats) -> Iterator[Prediction]:
         return from_angles(case, angles[: len(rows)], angles[len(rows) :])
 
     both = np.concatenate([rows, columns])[:, None]
-    yield from rounded_angles(both, frequencies(case), result)
+    yield from rounded_angles(
+        both,
+        frequencies(case),
+        result,
+        lambda angles, dtype: round_to(result(angles), dtype),
+    )
 
 
 def saved_tables(array: Array) -> Iterator[tuple[ArgumentDict, Array]]:

@@ -25,7 +25,7 @@ from posenc_conformance.families.encodings import (
     on_circles,
     one_row_for_all,
 )
-from posenc_conformance.judge.arrays import Array, Floats
+from posenc_conformance.judge.arrays import Array, Floats, round_to
 from posenc_conformance.judge.bounded import Answer, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import Prediction
@@ -417,9 +417,12 @@ def exponent_halved(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def low_precision_angles(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions, frequencies or angles in a narrow dtype."""
+    """Predict positions, frequencies or angles in a narrow dtype, and tables of them."""
     yield from rounded_angles(
-        places(case)[:, None], frequencies(case), lambda angles: from_angles(case, angles)
+        places(case)[:, None],
+        frequencies(case),
+        lambda angles: from_angles(case, angles),
+        lambda angles, dtype: round_to(from_angles(case, angles), dtype),
     )
 
 

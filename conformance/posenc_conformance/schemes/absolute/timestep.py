@@ -258,7 +258,12 @@ def low_precision(case: Case, got: Floats) -> Iterator[Prediction]:
         for suffix, time in (("", scaled), (" and scaled in it", round_to(scaled, dtype))):
             output = from_angles(case, np.outer(time, omega))
             yield Prediction(f"matches timesteps in {dtype}{suffix}", output)
-    yield from rounded_angles(times(case)[:, None], omega, lambda angles: from_angles(case, angles))
+    yield from rounded_angles(
+        times(case)[:, None],
+        omega,
+        lambda angles: from_angles(case, angles),
+        lambda angles, dtype: round_to(from_angles(case, angles), dtype),
+    )
 
 
 def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencies] | None]:

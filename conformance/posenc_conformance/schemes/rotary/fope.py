@@ -341,7 +341,12 @@ def wrong_base(case: Case, got: Floats) -> Iterator[Prediction]:
 
 def narrow_angles(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict positions, frequencies, angles or coefficients in a narrow dtype."""
-    yield from rounded_angles(places(case), frequencies(case), lambda angle: turned(case, angle))
+    yield from rounded_angles(
+        places(case),
+        frequencies(case),
+        lambda angle: turned(case, angle),
+        lambda angle, dtype: turned(case, angle, finish=lambda sums: round_to(sums, dtype)),
+    )
     for dtype in ("bfloat16", "float16"):
         rounded = [round_to(case.arguments[name], dtype) for name in MATRICES]
         output = turned(case, matrices=(rounded[0], rounded[1]))

@@ -575,6 +575,7 @@ KNOWLEDGE = {
             "whole-head-rotated": whole_head_rotated,
             "unrotated": ROTATION.unrotated,
             "wrong-base": wrong_base,
+            "tables-mixed": ROTATION.tables_mixed,
             "low-precision-angles": ROTATION.low_precision_angles,
         },
     ),

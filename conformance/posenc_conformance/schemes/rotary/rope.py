@@ -32,7 +32,7 @@ from posenc_conformance.families.rotary import (
 )
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
-from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
@@ -151,33 +151,6 @@ def exponent_to_the_end(case: Case, got: Floats) -> Iterator[Prediction]:
         yield ROTATION.with_frequencies(case, omega, "matches exponents t/(d/2-1), not 2t/d")
 
 
-def tables_mixed(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict an angle table laid out for one layout, applied to pairs of the other."""
-    layout, rotated = case.conventions["layout"], rotary_dim(case)
-    if layout not in ("half", "interleaved") or rotated < 4:
-        return
-    x, out = case.arguments["x"], case.arguments["x"].copy()
-    tiled = layout == "interleaved"
-
-    def spread(pairs: Floats) -> Floats:
-        return np.tile(pairs, 2) if tiled else np.repeat(pairs, 2, axis=-1)
-
-    def terms() -> ErrorTerms:
-        own = ROTATION.error_terms(case)
-        angle = own.angle.copy()
-        angle[:, :rotated] = spread(own.angle[:, first])
-        return ErrorTerms(own.scale, angle)
-
-    every = spread(ROTATION.angles(case))
-    first, second = read_channels(case)
-    for here, partner, sign in ((first, second, -1), (second, first, 1)):
-        wave = every[:, here]
-        out[..., here] = x[..., here] * np.cos(wave) + sign * x[..., partner] * np.sin(wave)
-    how = "tiled in halves" if tiled else "repeated for neighbours"
-    words = f"matches angles {how}, with pairs of the {layout} layout"
-    yield Prediction(words, out, terms=terms)
-
-
 def layout_not_reversed(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict channels read and written as in the forward pass, or in another layout."""
     forward = forward_of(case)
@@ -219,7 +192,7 @@ KNOWLEDGE = {
                 lambda case: frequencies(case) ** 2, "matches exponents 4t/d instead of 2t/d"
             ),
             "exponent-to-the-end": exponent_to_the_end,
-            "tables-mixed": tables_mixed,
+            "tables-mixed": ROTATION.tables_mixed,
             "wrong-base": wrong_base,
             "low-precision-angles": ROTATION.low_precision_angles,
             "iterated-frequencies": iterated_frequencies,

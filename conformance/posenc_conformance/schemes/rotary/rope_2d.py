@@ -9,6 +9,7 @@ from posenc_conformance.diagnose.predictors import (
     negated_positions,
     other_conventions,
     predict_case,
+    rounded_waves,
 )
 from posenc_conformance.families.encodings import wrong_base
 from posenc_conformance.families.lengths import no_sweep
@@ -421,23 +422,30 @@ def image_axes_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def image_low_precision(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict coordinates, frequencies or angles in a narrow dtype."""
+    """Predict coordinates, frequencies, periods or angles in a narrow dtype, and tables of them."""
     omega, exact = frequencies(case), coordinates(case)
     for dtype in ("bfloat16", "float16"):
         held = round_to((patches(case) + 0.5) / np.array(sides(case))[:, None], dtype)
         near, slow = round_to(2 * held - 1, dtype), round_to(omega, dtype)
-        periods = 1 / round_to(1 / omega, dtype)
-        for name, where, rates in (
-            ("coordinates", near, omega),
-            ("coordinates", round_to(exact, dtype), omega),
-            ("frequencies", exact, slow),
-            ("periods, 1 / frequency,", exact, periods),
-            ("coordinates and frequencies", near, slow),
-        ):
-            angles = spread(case, where) * rates
-            yield Prediction(f"matches {name} in {dtype}", IMAGE.turned(case, angles))
-        angles = round_to(in_image(case) * omega, dtype)
-        yield Prediction(f"matches angles in {dtype}", IMAGE.turned(case, angles))
+        periods = round_to(1 / omega, dtype)
+        turns = round_to(spread(case, near), dtype)
+        angles = [
+            ("coordinates", spread(case, near) * omega),
+            ("coordinates", spread(case, round_to(exact, dtype)) * omega),
+            ("frequencies", in_image(case) * slow),
+            ("periods, 1 / frequency,", in_image(case) / periods),
+            ("coordinates and frequencies", spread(case, near) * slow),
+            ("coordinates and periods", spread(case, near) / periods),
+            ("coordinates, periods and angles", round_to(turns / periods, dtype)),
+            ("angles", round_to(in_image(case) * omega, dtype)),
+        ]
+        yield from rounded_waves(
+            angles,
+            dtype,
+            in_image(case) * omega,
+            lambda angle: IMAGE.turned(case, angle),
+            lambda angle, short: IMAGE.in_short(case, angle, short),
+        )
 
 
 def axes_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -506,15 +514,19 @@ def mixed_low_precision(case: Case, got: Floats) -> Iterator[Prediction]:
             continue  # positions would be infinite
         near = round_to(positions, dtype)
         product, rounded = by_weight(case, positions), by_weight(case, near)
-        held = {
-            "positions": rounded[0] + rounded[1],
-            "angles": round_to(product[0] + product[1], dtype),
-            "positions and angles": round_to(
-                round_to(rounded[0], dtype) + round_to(rounded[1], dtype), dtype
-            ),
-        }
-        for name, angles in held.items():
-            yield Prediction(f"matches {name} in {dtype}", MIXED.turned(case, angles))
+        sums = round_to(round_to(rounded[0], dtype) + round_to(rounded[1], dtype), dtype)
+        held = [
+            ("positions", rounded[0] + rounded[1]),
+            ("angles", round_to(product[0] + product[1], dtype)),
+            ("positions and angles", sums),
+        ]
+        yield from rounded_waves(
+            held,
+            dtype,
+            product[0] + product[1],
+            lambda angles: MIXED.turned(case, angles),
+            lambda angles, short: MIXED.in_short(case, angles, short),
+        )
 
 
 other_orders = other_conventions(
@@ -556,6 +568,7 @@ KNOWLEDGE = {
             "one-axis-for-both": one_axis_for_both,
             "unrotated": AXIAL.unrotated,
             "wrong-base": wrong_base,
+            "tables-mixed": AXIAL.tables_mixed,
             "low-precision-angles": AXIAL.low_precision_angles,
         },
     ),

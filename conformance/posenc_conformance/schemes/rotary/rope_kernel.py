@@ -10,9 +10,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.predictors import predict_case
-from posenc_conformance.families.rotary import LAYOUT_SWAPPED, POLAR, channels, progression
-from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, fine
+from posenc_conformance.diagnose.predictors import predict_case, rounded_angles
+from posenc_conformance.families.rotary import (
+    LAYOUT_SWAPPED,
+    POLAR,
+    Pair,
+    channels,
+    mixed_layouts,
+    per_channel,
+    progression,
+    turned_by_channel,
+)
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, fine, round_to
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
@@ -142,31 +151,47 @@ def frequencies(case: Case) -> Floats:
 
 def turned(case: Case, rows: Floats, where: Any) -> Floats:
     """Turn rows at the positions ``where``, which broadcast to them."""
-    angles = np.asarray(where)[..., None] * frequencies(case)
+    return by_angles(case, rows, np.asarray(where)[..., None] * frequencies(case))
+
+
+def by_angles(case: Case, rows: Floats, angles: Floats, short: str = "float64") -> Floats:
+    """Turn rows by an angle for each pair, with cosines and sines rounded to ``short``."""
+    cos, sin = (round_to(wave(angles), short) for wave in (np.cos, np.sin))
     first, second = channels(rows.shape[-1], str(case.conventions["layout"]))
     out = np.empty(rows.shape)
-    out[..., first] = rows[..., first] * np.cos(angles) - rows[..., second] * np.sin(angles)
-    out[..., second] = rows[..., first] * np.sin(angles) + rows[..., second] * np.cos(angles)
+    out[..., first] = rows[..., first] * cos - rows[..., second] * sin
+    out[..., second] = rows[..., first] * sin + rows[..., second] * cos
     return out
 
 
 def at(case: Case, where: Any) -> Floats:
     """Compute the result of a call with its rows at the positions ``where``."""
-    rows = rows_of(case)
-    out = turned(case, rows, where)
-    return joined(case, np.where(turning(case)[..., None], out, rows))
+    return with_values(case, turned(case, rows_of(case), where))
+
+
+def with_values(case: Case, rows: Floats) -> Floats:
+    """Join turned rows into the form of the result, those of values as they are given."""
+    return joined(case, np.where(turning(case)[..., None], rows, rows_of(case)))
 
 
 def error_terms(case: Case) -> ErrorTerms:
     """Return the scale, the length of the turned pair or 0 for values, and the angle."""
-    rows, omega = rows_of(case), frequencies(case)
+    omega, angles = frequencies(case), np.zeros_like(rows_of(case))
+    lost = np.abs(positions(case))[..., None] * omega * (1 + np.abs(np.log(omega)))
+    for channel in channels(angles.shape[-1], str(case.conventions["layout"])):
+        angles[..., channel] = lost
+    return terms_of(case, angles)
+
+
+def terms_of(case: Case, lost: Floats) -> ErrorTerms:
+    """Return the error terms of a result whose channels have the errors ``lost`` of angles."""
+    rows = rows_of(case)
     first, second = channels(rows.shape[-1], str(case.conventions["layout"]))
     length = np.hypot(rows[..., first], rows[..., second]) * turning(case)[..., None]
-    lost = np.abs(positions(case))[..., None] * omega * (1 + np.abs(np.log(omega)))
-    scale, angles = np.zeros(rows.shape), np.zeros(rows.shape)
+    scale = np.zeros(rows.shape)
     for channel in (first, second):
         scale[..., channel] = length
-        angles[..., channel] = lost + POLAR / case.scheme.accuracy.angle
+    angles = np.broadcast_to(lost + POLAR / case.scheme.accuracy.angle, rows.shape)
     return ErrorTerms(joined(case, scale), joined(case, angles))
 
 
@@ -344,6 +369,49 @@ def rounded_as(case: Case, model: Floats, got: Floats) -> Floats:
     farthest = np.max(positions(case), initial=0)
     unit = max(UNIT_ROUNDOFF[case.dtype], UNIT_ROUNDOFF["float32"] * (1 + farthest))
     return np.where(np.abs(got - model) <= ROUNDINGS * unit * np.abs(model).max(), got, model)
+
+
+def sign_flipped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict rows turned the other way: all of them, or those of keys."""
+    where = positions(case)
+    if not where.any():
+        return
+    yield Prediction("matches angles of the opposite sign", at(case, -where))
+    if case.knowledge.parts is not None:
+        heads, key_heads, _ = counts(case)
+        number = np.arange(len(rows_of(case)))[:, None]
+        sign = np.where((number >= heads) & (number < heads + key_heads), -1, 1)
+        yield Prediction("matches keys turned the other way", at(case, sign * where))
+
+
+def tables_mixed(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict an angle table laid out for one layout, applied to pairs of the other.
+
+    Either of them may be the claimed one.
+    """
+    rows, omega, places = rows_of(case), frequencies(case), positions(case)[..., None]
+    dim = rows.shape[-1]
+    for table, layout, words in mixed_layouts(case) if dim >= 4 else ():
+        written = channels(dim, table)
+        every = per_channel(places * omega, written)
+
+        def terms(layout: str = layout, written: Pair = written) -> ErrorTerms:
+            lost = np.abs(places) * omega * (1 + np.abs(np.log(omega)))
+            return terms_of(case.with_conventions(layout=layout), per_channel(lost, written))
+
+        output = with_values(case, turned_by_channel(rows, every, channels(dim, layout)))
+        yield Prediction(words, output, terms=terms)
+
+
+def low_precision_angles(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict positions, frequencies or angles in a narrow dtype, and tables of them."""
+    rows = rows_of(case)
+    yield from rounded_angles(
+        positions(case)[..., None].astype(np.float64),
+        frequencies(case),
+        lambda angles: with_values(case, by_angles(case, rows, angles)),
+        lambda angles, short: with_values(case, by_angles(case, rows, angles, short)),
+    )
 
 
 def last_block_skipped(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -582,6 +650,9 @@ def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencie
 SHARED: Mapping[str, DeviationModel] = {
     "layout-swapped": LAYOUT_SWAPPED,
     "last-block-skipped": last_block_skipped,
+    "sign-flipped": sign_flipped,
+    "tables-mixed": tables_mixed,
+    "low-precision-angles": low_precision_angles,
 }
 
 

@@ -36,12 +36,16 @@ def frequencies(case: Case) -> Floats:
     return np.tile(progression(BASE, axis_width(case)), 6)
 
 
-def turned(case: Case, angles: Floats) -> Floats:
-    """Compute the result for other angles, one per row and channel."""
+def turned(case: Case, angles: Floats, short: str = "float64") -> Floats:
+    """Compute the result for other angles, one per row and channel.
+
+    Cosines and sines are rounded to the dtype ``short``.
+    """
     x = case.arguments["x"]
     out, own = np.array(x, dtype=np.float64), x[..., : angles.shape[-1]]
+    cos, sin = (round_to(wave(angles), short) for wave in (np.cos, np.sin))
     beside = np.stack([-own[..., 1::2], own[..., 0::2]], axis=-1).reshape(own.shape)
-    out[..., : angles.shape[-1]] = own * np.cos(angles) + beside * np.sin(angles)
+    out[..., : angles.shape[-1]] = own * cos + beside * sin
     return out
 
 
@@ -212,4 +216,9 @@ def low_precision(case: Case, got: Floats) -> Iterator[Prediction]:
         yield Prediction(
             f"matches every step from the exponents on in {dtype}", turned(case, angles)
         )
-    yield from rounded_angles(places(case), frequencies(case), lambda angles: turned(case, angles))
+    yield from rounded_angles(
+        places(case),
+        frequencies(case),
+        lambda angles: turned(case, angles),
+        lambda angles, short: turned(case, angles, short),
+    )

@@ -87,6 +87,28 @@ class Multimodal(Mistake, steps=True):
             out[..., 0::2], out[..., 1::2] = a, b
 
 
+class MultimodalMixesTables(Multimodal):
+    """Each entry of a table stands twice in a row, and pairs are of halves."""
+
+    named = "tables-mixed"
+
+    def turned(self, a: Array, b: Array, sin: Array, cos: Array) -> tuple[Array, Array]:
+        n = a.shape[-1]
+        sin, cos = np.repeat(sin, 2, axis=-1), np.repeat(cos, 2, axis=-1)
+        return a * cos[..., :n] - b * sin[..., :n], b * cos[..., n:] + a * sin[..., n:]
+
+
+class MultimodalMixesTablesOfPairs(Multimodal):
+    """A table tiled for halves is used with neighbours."""
+
+    named = "tables-mixed"
+    claimed = ("ernie-4-5-vl",)
+
+    def turned(self, a: Array, b: Array, sin: Array, cos: Array) -> tuple[Array, Array]:
+        sin, cos = np.tile(sin, 2), np.tile(cos, 2)
+        return a * cos[..., 0::2] - b * sin[..., 0::2], b * cos[..., 1::2] + a * sin[..., 1::2]
+
+
 for _claimed, _given in (
     ("qwen2-vl", "interleaved"),
     ("qwen3-vl", "contiguous"),

@@ -177,6 +177,31 @@ class RotaryMixesTablesOfPairs(Rotary):
         return a * cos[..., 0::2] - b * sin[..., 0::2], b * cos[..., 1::2] + a * sin[..., 1::2]
 
 
+class RotaryTurnsNeighbours(RotaryMixesTablesOfPairs):
+    """Neighbours are rotated by tables for halves, as by a ``rotate_half`` of the other layout."""
+
+    claimed = ("half",)
+
+    def split(self, x: Array, layout: str) -> tuple[Array, Array]:
+        return super().split(x, "interleaved")
+
+    def join(self, a: Array, b: Array, layout: str) -> Array:
+        return super().join(a, b, "interleaved")
+
+
+class RotaryTableCountsInBfloat16(Rotary):
+    """A table in bfloat16 whose positions were counted in it as well.
+
+    Small calls show the table alone.
+    """
+
+    def places(self, positions: Array) -> Array:
+        return narrow(positions.astype(np.float64), "bfloat16")
+
+    def waves(self, angles: Array, dtype: Any) -> tuple[Array, Array]:
+        return narrow(np.sin(angles), "bfloat16"), narrow(np.cos(angles), "bfloat16")
+
+
 class RotaryOfHeadDim(Rotary):
     """Frequencies depend on head_dim although fewer channels are rotated."""
 

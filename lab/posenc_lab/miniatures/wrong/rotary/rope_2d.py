@@ -33,8 +33,12 @@ class Patches(Mistake, steps=True):
         firsts, seconds = self.channels(x.shape[-1], layout)
         out = np.empty_like(x)
         a, b = self.read(x)[..., firsts], self.read(x)[..., seconds]
-        sin, cos = self.waves(angles)
-        out[..., firsts], out[..., seconds] = self.turned(a, b, sin, cos)
+        table = np.empty((len(angles), x.shape[-1]))
+        for written in self.table(x.shape[-1], layout):
+            table[:, written] = angles
+        (sin, cos), (sins, coss) = (self.waves(table[:, each]) for each in (firsts, seconds))
+        out[..., firsts], _ = self.turned(a, b, sin, cos)
+        _, out[..., seconds] = self.turned(a, b, sins, coss)
         return out
 
     def read(self, x: Array) -> Array:
@@ -74,12 +78,33 @@ class Patches(Mistake, steps=True):
         blocks = every.reshape(2, 2, width // 4)
         return blocks[:, 0].ravel(), blocks[:, 1].ravel()
 
+    def table(self, width: int, layout: str) -> tuple[Array, Array]:
+        """Return the channels of a table that have the angle of each pair."""
+        return self.channels(width, layout)
+
     def waves(self, angles: Array) -> tuple[Array, Array]:
         return np.sin(angles), np.cos(angles)
 
     def turned(self, a: Array, b: Array, sin: Array, cos: Array) -> tuple[Array, Array]:
         return a * cos - b * sin, b * cos + a * sin
 
+
+for _claimed, _table, _pairs in (
+    ("rope-vit", "half", "interleaved"),
+    ("eva", "half", "interleaved"),
+    ("rope-vit", "interleaved", "half"),
+    ("qwen2-vl", "interleaved", "half"),
+    ("qwen2-vl", "half", "half-per-axis"),
+):
+    made(
+        Patches,
+        f"Patches of a table {_table} with pairs {_pairs} for {_claimed}",
+        "The table is that of one layout, and the pairs are those of another.",
+        named="tables-mixed",
+        claimed=(_claimed,),
+        table=lambda self, width, layout, of=_table: Patches.channels(self, width, of),
+        channels=lambda self, width, layout, of=_pairs: Patches.channels(self, width, of),
+    )
 
 for _claimed in ("rope-vit", "eva", "qwen2-vl", "pixtral", "moonvit"):
     made(
@@ -751,6 +776,19 @@ _IMAGES: tuple[tuple[str, str | None, tuple[str, ...], dict[str, Any]], ...] = (
             "frequencies": lambda self, head_dim, base: (
                 1 / narrow(1 / Image.frequencies(self, head_dim, base), "bfloat16")
             )
+        },
+    ),
+    (
+        "all in bfloat16",
+        "image-low-precision-angles",
+        ("dinov3",),
+        {
+            "coordinates": lambda self, patch, side: narrow(
+                2 * narrow((patch + 0.5) / side, "bfloat16") - 1, "bfloat16"
+            ),
+            "frequencies": lambda self, head_dim, base: (
+                1 / narrow(1 / Image.frequencies(self, head_dim, base), "bfloat16")
+            ),
         },
     ),
     (

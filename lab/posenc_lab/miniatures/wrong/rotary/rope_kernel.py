@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from posenc_conformance.judge.arrays import round_to
 from posenc_lab.miniatures.base import Array, Mistake, made
 
 
@@ -36,12 +37,25 @@ class Kernel(Mistake, steps=True):
 
     def rotated(self, x: Array, positions: Array, base: float, layout: str) -> Array:
         wide, half = x.astype(np.float64), x.shape[-1] // 2
-        angles = positions[:, None] * base ** -(np.arange(half) / half)
         first, second = self.members(half, layout)
+        angles = self.table(positions, half, base, layout)
         a, b = wide[..., first], wide[..., second]
-        wide[..., first] = a * np.cos(angles) - b * np.sin(angles)
-        wide[..., second] = a * np.sin(angles) + b * np.cos(angles)
+        wide[..., first] = a * np.cos(angles[:, first]) - b * np.sin(angles[:, first])
+        wide[..., second] = a * np.sin(angles[:, second]) + b * np.cos(angles[:, second])
         return wide.astype(x.dtype)
+
+    def angles(self, positions: Array, half: int, base: float) -> Array:
+        return np.asarray(positions[:, None] * base ** -(np.arange(half) / half))
+
+    def table(self, positions: Array, half: int, base: float, layout: str) -> Array:
+        """Return an angle for each channel."""
+        return np.asarray(self.spread(self.angles(positions, half, base), layout))
+
+    def spread(self, angles: Array, layout: str) -> Array:
+        out = np.empty((len(angles), 2 * angles.shape[1]))
+        for channels in self.members(angles.shape[1], layout):
+            out[:, channels] = angles
+        return out
 
     def members(self, half: int, layout: str) -> tuple[Array, Array]:
         pairs = np.arange(half)
@@ -135,7 +149,7 @@ class KernelInPlace(Kernel, steps=True):
             raise ValueError((x.shape, positions.shape))
         half = x.shape[-1] // 2
         first, second = self.members(half, layout)
-        angles = positions[:, None] * base ** -(np.arange(half) / half)
+        angles = self.table(positions, half, base, layout)
         before, memory = x.astype(np.float64), self.memory(x)
         self.pairs_written(memory, before, first, second, np.cos(angles), np.sin(angles))
         memory[...] = self.in_blocks(memory, before.astype(x.dtype))
@@ -148,8 +162,8 @@ class KernelInPlace(Kernel, steps=True):
         self, x: Array, before: Array, first: Array, second: Array, cos: Array, sin: Array
     ) -> None:
         a, b = before[..., first], before[..., second]
-        x[..., first] = (a * cos - b * sin).astype(x.dtype)
-        x[..., second] = (a * sin + b * cos).astype(x.dtype)
+        x[..., first] = (a * cos[:, first] - b * sin[:, first]).astype(x.dtype)
+        x[..., second] = (a * sin[:, second] + b * cos[:, second]).astype(x.dtype)
 
     def done(self, memory: Array, x: Array) -> Any:
         return None
@@ -244,6 +258,26 @@ for _name, _places in (
     )
 
 
+def _spread(self: Any, angles: Array, layout: str) -> Array:
+    return np.tile(angles, 2) if layout == "half" else np.repeat(angles, 2, axis=1)
+
+
+def _spread_otherwise(self: Any, angles: Array, layout: str) -> Array:
+    return np.repeat(angles, 2, axis=1) if layout == "half" else np.tile(angles, 2)
+
+
+def _backwards(self: Any, positions: Array, half: int, base: float) -> Array:
+    return -Kernel.angles(self, positions, half, base)
+
+
+def _narrow_positions(self: Any, positions: Array, half: int, base: float) -> Array:
+    return Kernel.angles(self, round_to(positions.astype(float), "bfloat16"), half, base)
+
+
+def _narrow(self: Any, positions: Array, half: int, base: float) -> Array:
+    return round_to(Kernel.angles(self, positions, half, base), "bfloat16")
+
+
 def _other(self: Any, half: int, layout: str) -> tuple[Array, Array]:
     return Kernel.members(self, half, "half" if layout == "interleaved" else "interleaved")
 
@@ -274,6 +308,29 @@ for _base, _short in (
             claimed=(f"{_short}-{_layout}",),
             **behind(_size, _written),
         )
+        made(
+            _base,
+            f"{_base.__name__} {_layout} table of the other layout",
+            "Angles repeated as the other layout has them.",
+            named="tables-mixed",
+            claimed=(f"{_short}-{_layout}",),
+            spread=_spread_otherwise,
+        )
+        made(
+            _base,
+            f"{_base.__name__} {_layout} pairs of the other layout alone",
+            "Pairs of the other layout, and angles repeated as claimed.",
+            named="tables-mixed",
+            claimed=(f"{_short}-{_layout}",),
+            members=_other,
+            spread=_spread,
+        )
+    for _angles, _name, _why in (
+        (_backwards, "sign-flipped", "Everything turned the other way."),
+        (_narrow, "low-precision-angles", "Angles held in bfloat16."),
+        (_narrow_positions, "low-precision-angles", "Positions held in bfloat16."),
+    ):
+        made(_base, f"{_base.__name__}{_angles.__name__}", _why, named=_name, angles=_angles)
     made(
         _base,
         f"{_base.__name__} in blocks of 64",
@@ -498,6 +555,17 @@ class KernelKeysLeft(KernelQueryKey):
         return new_q, k
 
 
+class KernelKeysBackwards(KernelQueryKey):
+    """Keys are turned the other way."""
+
+    named = "sign-flipped"
+
+    def answer(self, q: Array, k: Array, positions: Array, *, base: float, layout: str) -> Any:
+        right = super().answer(q, k, positions, base=base, layout=layout)
+        back = super().answer(q, k, -positions, base=base, layout=layout)
+        return np.concatenate([right[: len(q)], back[len(q) :]])
+
+
 class KernelOfCopy(KernelInPlace):
     """A copy is changed instead of x."""
 
@@ -537,8 +605,12 @@ class KernelOverwritesFirst(KernelInPlace):
     def pairs_written(
         self, x: Array, before: Array, first: Array, second: Array, cos: Array, sin: Array
     ) -> None:
-        x[..., first] = (before[..., first] * cos - before[..., second] * sin).astype(x.dtype)
-        x[..., second] = (x[..., first] * sin + before[..., second] * cos).astype(x.dtype)
+        x[..., first] = (
+            before[..., first] * cos[:, first] - before[..., second] * sin[:, first]
+        ).astype(x.dtype)
+        x[..., second] = (
+            x[..., first] * sin[:, second] + before[..., second] * cos[:, second]
+        ).astype(x.dtype)
 
 
 class KernelOverwritesSecond(KernelInPlace):
@@ -550,8 +622,12 @@ class KernelOverwritesSecond(KernelInPlace):
     def pairs_written(
         self, x: Array, before: Array, first: Array, second: Array, cos: Array, sin: Array
     ) -> None:
-        x[..., second] = (before[..., first] * sin + before[..., second] * cos).astype(x.dtype)
-        x[..., first] = (before[..., first] * cos - x[..., second] * sin).astype(x.dtype)
+        x[..., second] = (
+            before[..., first] * sin[:, second] + before[..., second] * cos[:, second]
+        ).astype(x.dtype)
+        x[..., first] = (
+            before[..., first] * cos[:, first] - x[..., second] * sin[:, first]
+        ).astype(x.dtype)
 
 
 class KernelWritesBeside(KernelInPlace):
