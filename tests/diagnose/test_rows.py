@@ -74,7 +74,7 @@ def test_a_row_that_repeats_is_not_taken_for_an_equal_one(period: int) -> None:
     """With a period of 126, row 253 is row 127 too, and row 252 is row 0."""
     for asked in ([2045, 2046, 2047], [252, 253, 254, 255, 256]):
         words = describe_rows([looked_up(asked, np.array(asked) % 256, period)])
-        assert words == "positions begin at 0 again after each 256"
+        assert words == "positions restart at 0 after every 256"
 
 
 def test_a_distance_is_told_only_if_one_row_fits() -> None:

@@ -70,6 +70,9 @@ def _changes(case: Case) -> Iterator[tuple[str, Change]]:
             yield FROM_ZERO, _of_one(name, _from_zero)
             for words, become in change_summed(array.shape, axes):
                 yield words.format(name), _of_one(name, become)
+    for name, value in case.arguments.items():
+        if isinstance(value, int | float) and value != 1:
+            yield f"{name} is ignored, as if it were 1", _to_one(name)
     for first, second in combinations(case.arguments, 2):
         if _may_be_exchanged(case, first, second):
             yield f"{first} and {second} are exchanged", _exchange(first, second)
@@ -86,6 +89,11 @@ def _of_one(name: str, become: Become) -> Change:
         return {}
 
     return change
+
+
+def _to_one(name: str) -> Change:
+    """Make a change of a number to 1, which as a factor changes nothing."""
+    return lambda case: {name: 1} if case.arguments.get(name, 1) != 1 else {}
 
 
 def _exchange(one: str, two: str) -> Change:

@@ -143,7 +143,9 @@ def _second_again(turned: Turned) -> Floats:
 
 
 def _without_rest(turned: Turned) -> Floats:
-    """Set channels that are not rotated to 0."""
+    """Set channels that are not rotated to 0, where others are: at position 0 none is."""
+    if turned.still == len(turned.place):
+        return turned.right
     return np.where(turned.place == np.arange(len(turned.place)), 0.0, turned.right)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from posenc_conformance.judge.arrays import PRECISE, UNIT_ROUNDOFF, Flags, Floats, Ints
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import right_rows
+from posenc_conformance.scheme_file.axis_names import form_of
 
 BY_ROWS = ("encode", "rotary", "in-place", "gradient", "layer")
 """Kinds of calls in which each row has a position of its own."""
@@ -33,6 +34,8 @@ ROUNDS = 5
 """Number of powers of 2 that are tried as lengths after which positions begin at 0 again."""
 RANKS = (2, 4)
 """Numbers of ranks across which rows may be sharded."""
+SEQUENCES = "every sequence"
+"""How the words of a rule about several sequences begin."""
 NONE_LIKELY = np.array([], dtype=np.int64)
 MULTIPLES = (2, 3, 4)
 """Numbers of times that a row may have been rotated."""
@@ -84,6 +87,8 @@ def describe_rows(
     for words, rule in RULES.items():
         if is_read and words in OF_RANKS:  # ids are made before they are sharded
             continue
+        if words.startswith(SEQUENCES) and any(map(_rows_are_axes, (case for case, _ in answers))):
+            continue
         if all(reading.may_be(rule(reading.asked)) for reading in both):
             others = sum(_would_show(rule, case) for case, _ in right)
             prefix = f"in {len(both)} of {len(both) + others} small calls, "
@@ -102,6 +107,12 @@ def describe_rows(
         return ""
     most = max(certain, key=lambda reading: reading.found.size)
     return _each(most.asked, most.found, answers[0][0].call.kind)
+
+
+def _rows_are_axes(case: Case) -> bool:
+    """Return whether the rows of a result are axes of one sequence, whose number is fixed."""
+    form = form_of(case.call.returns)
+    return case.call.kind == IDS and form is not None and form.axes[0].isdigit()
 
 
 def _distinct(asked: Sequence[Ints]) -> int:
