@@ -44,11 +44,13 @@ from posenc_conformance.models.misreadings import (
     LONG,
     MISREAD,
     MISTAKES,
+    NESTED,
     OF_A_RANK,
     SHORT_TABLES,
     UNROTATED,
     Mistake,
     changed_numbers,
+    of_each_kind,
     short_tables,
     unturned,
 )
@@ -89,6 +91,8 @@ class WrongEngine:
         """
         assert self.subject.engine is not None
         config = self.subject.engine.keywords["config"]
+        if self._reads_one_block(case):
+            yield NESTED
         for misread in MISREAD:
             other = misread.respelled(config)
             if other == config or misread.mistake not in (None, found.deviation):
@@ -97,6 +101,23 @@ class WrongEngine:
             if _agrees(engine, self.question, case) and self._reads_all_of(other, case):
                 yield misread.id, misread.words
                 return
+
+    def _reads_one_block(self, case: Case) -> bool:
+        """Return whether the engine is right about each layer whose block is the only one."""
+        assert self.subject.engine is not None
+        flat = of_each_kind(self.subject.engine.keywords["config"])
+        groups = [group for group in self.question.model.meaning.groups if group.turns]
+        if self.question.call not in TURNING or not flat:
+            return False
+        return all(
+            group.attention in flat
+            and _agrees(
+                self._asked_with(config=flat[group.attention], layer=group.layers[0]),
+                first := questions(self.question.model, group, self.question.call)[0],
+                first.of(group, case.dtype),
+            )
+            for group in groups
+        )
 
     def _reads_all_of(self, config: Fields, case: Case) -> bool:
         """Return whether the engine is right about all layers with another configuration.

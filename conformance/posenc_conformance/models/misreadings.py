@@ -46,6 +46,12 @@ FACTORS = (8, 32, 4, 2, 16, 40, 64, 1)
 """Scaling factors of released models, and 1 for none; the common ones and defaults first."""
 
 
+LENGTHS = (4096, 8192, 2048, 32768)
+"""Original lengths that code has built in, such as those of Llama 2 and Llama 3."""
+BETAS = {"beta_fast": 32, "beta_slow": 1}
+"""The bounds of YaRN's ramp in its paper."""
+
+
 def with_plain_rope(group: Group, **changes: Any) -> Group:
     """Return the group rotated by plain RoPE, with its own base and width."""
     parameters = {
@@ -195,11 +201,24 @@ def _short_always(group: Group, meaning: Meaning, config: Configuration) -> Grou
 
 
 def _other_length(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
-    """Predict the extended context in place of the original one."""
-    extended = meaning.context.extended
-    if LENGTH not in group.parameters or extended in (None, group.parameters[LENGTH]):
+    """Predict the extended context in place of the original one, or else a usual length."""
+    return next(_other_lengths(group, meaning, config), None)
+
+
+def _other_lengths(group: Group, meaning: Meaning, config: Configuration) -> Iterator[Group]:
+    """Predict other original lengths: the extended context, and those that code has built in."""
+    own = group.parameters.get(LENGTH)
+    for length in dict.fromkeys((meaning.context.extended, *LENGTHS)):
+        if own is not None and length not in (None, own):
+            yield replace(group, parameters={**group.parameters, LENGTH: length})
+
+
+def _usual_betas(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
+    """Predict the bounds of YaRN's paper in place of those that are given."""
+    given = {name: group.parameters.get(name, usual) for name, usual in BETAS.items()}
+    if group.scheme != "yarn" or given == BETAS:
         return None
-    return replace(group, parameters={**group.parameters, LENGTH: extended})
+    return replace(group, parameters={**group.parameters, **BETAS})
 
 
 def _rounded_ramp(group: Group, meaning: Meaning, config: Configuration) -> Group | None:
@@ -350,7 +369,13 @@ MISTAKES: tuple[Mistake, ...] = (
         _another_factor,
         _other_factors,
     ),
-    Mistake("wrong-context-length", "the extended context for the original one", _other_length),
+    Mistake(
+        "wrong-context-length",
+        "the extended context, or a usual length, for the original one",
+        _other_length,
+        _other_lengths,
+    ),
+    Mistake("betas-ignored", "YaRN's usual beta_fast and beta_slow", _usual_betas),
     Mistake("long-list-always", "the long list in short texts too", _long_always),
     Mistake("short-list-always", "the short list in long texts too", _short_always),
     Mistake("attention-factor-missing", "pairs not made longer", _factor_missing),
@@ -512,6 +537,33 @@ def _in_the_new_place(config: Fields) -> FieldDict:
     return {**others, "rope_parameters": blocks}
 
 
+def of_each_kind(config: Fields) -> Mapping[str, FieldDict]:
+    """Return the configuration with one flat block, that of each kind of attention, by kind.
+
+    Empty unless the configuration has a block for each kind of layer.
+    """
+    blocks = config.get("rope_parameters")
+    if not isinstance(blocks, Mapping):
+        return {}
+    return {
+        kind: {**config, "rope_parameters": blocks[name]}
+        for kind, name in BLOCKS.items()
+        if isinstance(blocks.get(name), Mapping)
+    }
+
+
+BLOCKS = {
+    "full": "full_attention",
+    "sliding": "sliding_attention",
+    "two-sided": "sliding_attention",
+    "chunked": "chunked_attention",
+}
+"""Names of the blocks for kinds of attention."""
+NESTED = (
+    "nested-block-unread",
+    "reads rope_parameters as one flat block, where this configuration has one for each kind of "
+    "layer",
+)
 MISREAD = (
     _renamed("rope_type", "type"),
     _renamed("type", "rope_type"),
