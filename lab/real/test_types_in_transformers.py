@@ -64,10 +64,23 @@ TURNING = (
 )
 TYPES = [type for type in ROTARY if type not in ELSEWHERE]
 
+SMALL_OF: dict[str, dict[str, Any]] = {
+    "bailing_hybrid": {"n_group": 1, "num_experts_per_tok": 2, "num_local_experts": 4, "topk_group": 1},
+    "deepseek_ocr2_text": {"n_routed_experts": 4, "num_experts_per_tok": 2},
+    "ernie4_5_vl_moe_text": {"moe_intermediate_size": [16, 16]},
+    "esmc": {"num_key_value_heads": 4},
+    "dory": {"n_input_layers": 2, "n_output_layers": 2, "n_recurrent_layers": 4},
+    "zaya": {"num_experts_per_tok": 1},
+}
+"""Such fields of single types."""
+
 MADE_BY = {
+    "csm_depth_decoder_model": "CsmDepthDecoderModel",
+    "deepseek_ocr2_text": "DeepseekOcr2TextModel",
     "emu3_text_model": "Emu3TextModel",
     "granite4_vision_text": "Granite4VisionTextModel",
     "mllama_text_model": "MllamaTextModel",
+    "paddleocr_vl_text": "PaddleOCRTextModel",
     "qwen2_5_omni_text": "Qwen2_5OmniThinkerTextModel",
     "qwen3_omni_moe_text": "Qwen3OmniMoeThinkerTextModel",
 }
@@ -85,6 +98,7 @@ def made(type: str, fields: dict[str, Any] | None = None) -> Any:
     del own_fields["model_type"]
     own = CONFIG_MAPPING[type]().to_dict()
     extra = {name: value for name, value in SMALL.items() if name in own}
+    extra |= SMALL_OF.get(type, {})
     if ROTARY[type].latent:
         extra["num_key_value_heads"] = own_fields["num_attention_heads"]
     return CONFIG_MAPPING[type](**{**extra, **own_fields})

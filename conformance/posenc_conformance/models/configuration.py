@@ -51,6 +51,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "num_attention_heads": ("n_head", "n_heads", "num_heads"),
     "num_hidden_layers": ("n_layer", "n_layers", "num_layers"),
     "max_position_embeddings": ("n_positions", "max_seq_len", "max_sequence_length", "seq_length"),
+    "full_attention_interval": ("layer_group_size",),
     "original_max_position_embeddings": ("initial_context_length",),
     "partial_rotary_factor": ("rotary_pct",),
     "rope_theta": ("rotary_emb_base",),
@@ -61,6 +62,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 NAMES_OF_SOME: Mapping[str, tuple[str, ...]] = {
     "initial_context_length": ("gpt_oss",),
     "kv_channels": ("chatglm", "jetmoe"),
+    "layer_group_size": ("bailing_hybrid",),
     "rotary_emb_base": ("gpt_neox", "gpt_neox_japanese"),
     "rotary_pct": ("gpt_neox", "gpt_neox_japanese"),
 }
