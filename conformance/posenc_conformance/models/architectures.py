@@ -102,7 +102,7 @@ class Rotary:
     base_fields: tuple[str, str] = ("rope_theta", "rope_local_base_freq")
     """The fields with the base: for full layers, and for sliding ones."""
     base_in_block: bool = False
-    """Whether a base outside of rope_parameters is not read."""
+    """Whether a base outside of rope_parameters is not read where there is no such block."""
     local_attention: int | None = None
     """Twice the window of sliding layers, if ``local_attention`` does not say it; None for a type
     whose window is ``sliding_window``."""
@@ -373,13 +373,8 @@ ROTARY: Mapping[str, Rotary] = {
     "jetmoe": Rotary(head_dim=128),
     "jina_embeddings_v3": Rotary(base=20000, reads="position_embedding_type"),
     "kimi_k2": LATENT,
-    "kolibri1": Rotary(
-        head_dim=128,
-        pattern=5,
-        unrotated="full",
-        turns_without_window=True,
-        reads=WINDOW,
-        defaults={"sliding_window": 513},
+    "kolibri1": replace(
+        EXAONE_4, head_dim=128, pattern=5, reads=WINDOW, defaults={"sliding_window": 513}
     ),
     "laguna": Rotary(
         base=None, head_dim=128, layers="listed", cuts=True, blocks=True, reads=WINDOW
@@ -530,127 +525,3 @@ ROTARY: Mapping[str, Rotary] = {
     ),
 }
 """Types of models with rotated queries and keys, by ``model_type``."""
-
-_REASONS: Mapping[str, str] = {
-    "its indexer turns queries and keys a second time, which no scheme here does yet": ""
-    "axk2 glm_moe_dsa",
-    "its indexer turns queries and keys a second time, with pairs of channels t and t + r/2 where "
-    "attention has 2t and 2t + 1, which no scheme here does yet": "deepseek_v32",
-    "it turns the last channels of a head, and keys that stand for several positions, which no "
-    "scheme here does yet": "deepseek_ref deepseek_v4",
-    "it chooses keys by an index that is turned as well, which no scheme here does yet": ""
-    "dots3_note_text hy_v4 hy_v4_vl_text minimax_m3 minimax_m3_vl minimax_m3_vl_text "
-    "mistral_large4_text qwen4_exp_text",
-    "it chooses the keys of a query by what they hold, which no scheme here does yet": ""
-    "doge glm5_next_text",
-    "some models of this type turn queries and keys, and others have ALiBi": "baichuan",
-    "its first layers and the others have patterns of their own": "cohere2_moe",
-    "it shares pairs out among four axes, which no scheme here does yet": "hunyuan_vl_text",
-    "it shares pairs out between rows and columns, which is read of no configuration here yet": ""
-    "neomme",
-    "each of its layers attends twice": "longcat_flash",
-    "its window is counted in two ways, with the query and without": "mimo_v2_flash",
-    "the share of a head that is turned is said in two ways": "mistral4",
-    "scaling is for some of its layers alone, which it lists": "molmo2_text",
-    "it turns the other way round than all that is specified here": "nanochat",
-    "each of its layers may have an attention of its own, or none": "nemotron-nas",
-    "its base grows with the length of the text, and so do its logits, in steps of its own": "qwen",
-    "which of its layers attend, and what they turn, is said in fields that are not read here": ""
-    "recurrent_gemma zamba2",
-    "heads of its sliding layers differ in number from those of its full ones": "step3p5 step3p7",
-    "queries of its unrotated layers are multiplied by a power of their position, which no scheme "
-    "here does yet": "beam",
-    "it adds a bias that it computes from the text for each distance, which no scheme here does "
-    "yet": "inkling2_text",
-    "its base is said in attn_config, and transformers 5 takes another one": "dbrx",
-    "one half of it sees a text in one direction, and the other a canvas in both": ""
-    "diffusion_gemma_text",
-    "its layers run several times, and are counted in two ways": "hrm_text",
-    "its YaRN has bounds that are not rounded, which no scheme here has for pairs of neighbours": ""
-    "openai_privacy_filter",
-    "its window limits what is kept of a text, and hides nothing within what is read at once": ""
-    "kyutai_speech_to_text moshi pocket_tts",
-    "its window moves along what is generated, and all that was read before stays in sight": ""
-    "unlimited_ocr_text",
-    "its queries see the states of another model": "muse_glimmer_assistant",
-    "it consists of several stacks of layers, each with a configuration of its own": ""
-    "blt blt_global_transformer blt_local_decoder blt_local_encoder blt_patcher clvp clvp_decoder "
-    "clvp_encoder dia dia_decoder dia_encoder moonshine moonshine_streaming "
-    "moonshine_streaming_encoder moshi_depth t5_gemma_module t5gemma t5gemma2 t5gemma2_decoder "
-    "t5gemma2_encoder t5gemma2_text",
-    "it turns atoms by their places in space, which no scheme here does yet": "esmfold2",
-    "it is of images, which it turns by rows and columns or by places in them": ""
-    "dinov3_vit edgetam_video efficientloftr eomt_dinov3 lightglue mlcd mlcd_vision_model pixtral "
-    "sam2_video sam3_tracker_video sapiens2 vjepa2",
-    "it is of sound, and no text is read in it": "lasr_ctc lasr_encoder mimi mimi_decoder "
-    "mimi_encoder nemotron3_5_transcribe nemotron3_diarization neucodec "
-    "pocket_tts_audio_tokenizer seamless_m4t wav2vec2-bert wav2vec2-conformer xcodec2",
-}
-NOT_SPECIFIED: Mapping[str, str] = {
-    type: reason for reason, types in _REASONS.items() for type in types.split()
-}
-"""Known types whose positions no scheme here describes yet, each with the reason."""
-
-LEARNED: Mapping[str, str] = {
-    "albert": "plain",
-    "bert": "plain",
-    "biogpt": "two",
-    "camembert": "after-padding",
-    "clip_text_model": "plain",
-    "distilbert": "plain",
-    "electra": "plain",
-    "ernie": "plain",
-    "gpt2": "plain",
-    "gpt_bigcode": "plain",
-    "openai-gpt": "plain",
-    "opt": "two",
-    "roberta": "after-padding",
-    "xlm-roberta": "after-padding",
-    "xlm-roberta-xl": "after-padding",
-}
-"""Types with a position table, each with the combination of ``learned`` that says which row the
-first position reads."""
-
-GRIDS: Mapping[str, tuple[str, int]] = {
-    "clip_vision_model": ("vit", 1),
-    "deit": ("deit", 2),
-    "dinov2": ("dinov2", 1),
-    "siglip_vision_model": ("siglip", 0),
-    "vit": ("vit", 1),
-}
-"""Types with a table for the patches of an image: combination of ``learned_grid``, class tokens."""
-
-_TEXTS: Mapping[str, str] = {
-    "bert": "grounding-dino mm-grounding-dino vision-text-dual-encoder",
-    "clip_text_model": "clip omdet-turbo sam3",
-    "cohere2": "aya_vision cohere2_vision",
-    "deepseek_v3": "kimi_k25",
-    "emu3_text_model": "emu3",
-    "gemma": "paligemma",
-    "gemma3_text": "shieldgemma2",
-    "gemma4_unified_text": "gemma4_unified_assistant",
-    "glm4v_text": "glm46v glmga",
-    "granite": "granite_speech granite_speech_plus",
-    "hyperclovax": "hyperclovax_vision_v2",
-    "lfm2": "lfm2_vl",
-    "lfm3": "lfm3_vl",
-    "llama": "deepseek_vl deepseek_vl_hybrid glmasr idefics3 janus llava llava_next "
-    "llava_next_video omniasr perception_lm smolvlm video_llava vipllava voxtral",
-    "mistral": "idefics2 mistral3",
-    "mllama_text_model": "mllama",
-    "modernbert": "modernvbert pe_audio pe_audio_video pe_video",
-    "nemotron_h": "nemo_speechlm nemotron_h_omni",
-    "opt": "blip-2 instructblip instructblipvideo",
-    "persimmon": "fuyu",
-    "qwen2": "audioflamingo3 fast_vlm got_ocr2 internvl llava_onevision musicflamingo ovis2 "
-    "pp_chart2table qwen2_audio vibevoice vibevoice_asr video_llama_3",
-    "qwen2_5_omni_text": "qwen2_5_omni_thinker",
-    "qwen3": "lighton_ocr moss_transcribe_diarize qianfan_ocr qwen3_asr qwen3_asr_thinker",
-    "qwen3_5_text": "jev minicpm_ocr minicpmv4_6 minicpmv4_7",
-    "qwen3_omni_moe_text": "qwen3_omni_moe_thinker",
-    "qwen3_vl_text": "cosmos3_omni",
-    "step3p5": "step3p7",
-}
-TEXTS: Mapping[str, str] = {name: text for text, names in _TEXTS.items() for name in names.split()}
-"""The type of a text_config without ``model_type``, by the type of the multimodal model, unless it
-is that type with ``_text`` appended. transformers assigns it to an empty text_config."""

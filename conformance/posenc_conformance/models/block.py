@@ -149,7 +149,7 @@ def _with_outer(config: Configuration, kind: str, found: FieldDict, field: str) 
         _add_outer(config, found, field, inner, outer)
     if names["rope_theta"] not in ("rope_theta", "rope_local_base_freq"):
         _demand_unsaid(config, "rope_theta", names["rope_theta"])
-    if style.base_in_block:
+    if style.base_in_block and not config.get("rope_parameters", config.get("rope_scaling")):
         _demand_unsaid(config, "rope_theta", "rope_theta into rope_parameters")
     if found.get("rope_theta") is None:
         found["rope_theta"] = style.local_base if local else style.base
@@ -204,6 +204,13 @@ def _add_original(config: Configuration, found: FieldDict, field: str) -> None:
         if ROTARY[config.type].blocks and name not in found and config.get(name) is not None:
             raise config.wrong(
                 name, f"it stands outside of {field}, where {config.type} is not read with it"
+            )
+        usual = ROTARY[config.type].idle_original
+        if usual is not None and config.get(name) is None and found.get(name, 0) != usual:
+            raise config.wrong(
+                name,
+                f"it is missing, and {config.type} is read with {usual} then, whatever {field} has",
+                f"write it beside {field}",
             )
         _add_outer(config, found, field, name, name)
         return

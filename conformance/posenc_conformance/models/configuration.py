@@ -9,7 +9,7 @@ from typing import Any
 
 from posenc_conformance.door import LARGEST_CONFIGURATION, read_json
 from posenc_conformance.errors import UserError, in_line
-from posenc_conformance.models.architectures import GRIDS, LEARNED, NOT_SPECIFIED, ROTARY, TEXTS
+from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.defaults import Default, of_class
 from posenc_conformance.models.fields import demand_shallow, demand_sound
 from posenc_conformance.models.params import from_json
@@ -22,6 +22,8 @@ from posenc_conformance.models.parts import (
     type_by_class,
     with_sizes,
 )
+from posenc_conformance.models.types.others import GRIDS, LEARNED, TEXTS
+from posenc_conformance.models.types.refused import NOT_SPECIFIED
 from posenc_conformance.models.understood import (
     ABOUT_POSITIONS,
     IGNORED,

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from posenc_conformance.models.architectures import GRIDS, LEARNED, ROTARY
+from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.block import (
     NOT_WITH_SECTIONS,
     OF_TEXT,
@@ -30,6 +30,7 @@ from posenc_conformance.models.layer_kinds import (
     window,
 )
 from posenc_conformance.models.meaning import Context, Group, Meaning, Number, Temperature
+from posenc_conformance.models.types.others import GRIDS, LEARNED
 from posenc_conformance.models.without_turning import OWN, grid, table
 from posenc_conformance.scheme_file.scheme import ArgumentDict
 
@@ -72,8 +73,10 @@ def _rotary(config: Configuration) -> Meaning:
     named = tuple(sorted(groups, key=lambda group: group.layers))
     if len(named) == 1:
         named = (_renamed(named[0], "layers"),)
-    if len({group.id for group in named}) < len(named):
-        named = tuple(_renamed(group, _apart(group)) for group in named)
+    ids = [group.id for group in named]
+    named = tuple(
+        group if ids.count(group.id) == 1 else _renamed(group, _apart(group)) for group in named
+    )
     return Meaning(named, _context(config, named), config.layout)
 
 

@@ -258,8 +258,7 @@ def _window(config: Configuration) -> int | None:
 
 
 def bases(config: Configuration, names: Sequence[str]) -> list[Any]:
-    """Return the base that the configuration states for each layer; 0 for no rotation, None for
-    the usual base.
+    """Return the base that is stated for each layer; 0 for no rotation, None for the usual base.
 
     Raises UserError if the list has not one entry for each layer.
     """

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
-from posenc_conformance.models.architectures import LEARNED, ROTARY
+from posenc_conformance.models.architectures import ROTARY
+from posenc_conformance.models.types.others import LEARNED
 
 ABOUT_POSITIONS = re.compile(
     r"rope|rotary|position|sinusoid|yarn|alibi|ntk|mscale|relative|theta|frequenc|base_freq|"

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from posenc_conformance.models.architectures import GRIDS, LEARNED, ROTARY
+from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import OTHERS
+from posenc_conformance.models.types.others import GRIDS, LEARNED
 
 Fields = dict[str, Any]
 
