@@ -811,7 +811,10 @@ def test_heads_of_other_layers_have_a_size_of_their_own() -> None:
     full = derived(fields).groups[1]
     assert (full.layers, full.parameters["head_dim"]) == ((3, 7), 32)
     assert "but qk_rope_head_dim is" in refused({**small("deepseek_v3"), "head_dim": 128})
-    assert "nobody reads it" in refused({**small("qwen3_next"), "layer_group_size": 4})
+    assert "full_attention_interval" in refused({**fields, "full_attention_interval": 4})
+    lengths = {"max_position_embeddings": None, "model_max_length": 8192}
+    assert derived({**fields, **lengths}).context.extended == 8192
+    assert "two names" in refused({**fields, "model_max_length": 8192})
 
 
 @pytest.mark.parametrize(("type", "size"), [("deepseek_v3", 64), ("minicpm3", 32)])

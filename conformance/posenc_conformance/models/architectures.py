@@ -106,6 +106,8 @@ class Rotary:
     local_attention: int | None = None
     """Twice the window of sliding layers, if ``local_attention`` does not say it; None for a type
     whose window is ``sliding_window``."""
+    length_field: str = ""
+    """The field with the context length, if it has a name that only this type reads."""
     bias_field: str = ""
     """A field that is true for models with a bias instead of rotation, if there is one."""
     rotation_field: str = ""
@@ -211,7 +213,8 @@ ROTARY: Mapping[str, Rotary] = {
         heads_apart=True,
         layers="switched",
         pattern=6,
-        reads="qk_rope_head_dim full_attention_interval",
+        length_field="model_max_length",
+        reads="qk_rope_head_dim layer_group_size",
     ),
     "bamba": Rotary(
         partial=0.5, cuts=False, layers="listed", reads="attn_layer_indices layers_block_type"
@@ -427,7 +430,7 @@ ROTARY: Mapping[str, Rotary] = {
         defaults={"cross_attention_layers": [3, 8, 13, 18, 23, 28, 33, 38]},
     ),
     "modernbert": replace(OF_MODERNBERT, two_sided=True),
-    "modernbert-decoder": OF_MODERNBERT,
+    "modernbert-decoder": replace(OF_MODERNBERT, reads=f"{OF_MODERNBERT.reads} sliding_window"),
     "muse_glimmer_text": replace(OF_MUSE, base=10000, head_dim=128),
     "muse_spark_text": replace(OF_MUSE, base_in_block=True, head_dim=64),
     "nemotron": Rotary(partial=0.5),

@@ -53,7 +53,6 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "num_attention_heads": ("n_head", "n_heads", "num_heads"),
     "num_hidden_layers": ("n_layer", "n_layers", "num_layers"),
     "max_position_embeddings": ("n_positions", "max_seq_len", "max_sequence_length", "seq_length"),
-    "full_attention_interval": ("layer_group_size",),
     "original_max_position_embeddings": ("initial_context_length",),
     "partial_rotary_factor": ("rotary_pct",),
     "rope_theta": ("rotary_emb_base",),
@@ -64,7 +63,6 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 NAMES_OF_SOME: Mapping[str, tuple[str, ...]] = {
     "initial_context_length": ("gpt_oss",),
     "kv_channels": ("chatglm", "jetmoe"),
-    "layer_group_size": ("bailing_hybrid",),
     "rotary_emb_base": ("gpt_neox", "gpt_neox_japanese"),
     "rotary_pct": ("gpt_neox", "gpt_neox_japanese"),
 }
@@ -234,6 +232,7 @@ def configuration(raw: Fields, where: str) -> Configuration:
     demand_sound(raw, where, NAMES)
     _demand_own_names(raw, type, where)
     fields = without_idle(type, _name_fields(raw, where))
+    fields |= _length(type, fields, where)
     fields, sizes = with_sizes(type, fields) if raw.get(IS_PART) else (fields, ())
     fields.pop(IS_PART, None)
     defaults = ROTARY[type].defaults if type in ROTARY else {}
@@ -242,6 +241,21 @@ def configuration(raw: Fields, where: str) -> Configuration:
         raise config.wrong(name, problem, hint)
     _demand_layout(config)
     return replace(config, taken=(*sizes, *of_class(type, fields)))
+
+
+def _length(type: str, fields: Fields, where: str) -> FieldDict:
+    """Return the context length under its usual name, for a type with another name for it."""
+    own = ROTARY[type].length_field if type in ROTARY else ""
+    usual, stated = fields.get("max_position_embeddings"), fields.get(own)
+    if stated is None:
+        return {}
+    demand_sound({"max_position_embeddings": stated}, where, NAMES)
+    if usual not in (None, stated):
+        raise UserError(
+            f"{where}: {own}: it is {stated!r}, but max_position_embeddings is {usual!r}",
+            "they are two names for one thing: keep one",
+        )
+    return {"max_position_embeddings": stated}
 
 
 IS_PART = "(part of a file)"

@@ -113,6 +113,7 @@ FIELDS: Mapping[str, Kind] = {
     "head_dim": integer(CHANNELS),
     "hidden_size": integer(2**20),
     "hybrid_override_pattern": PATTERN,
+    "layer_group_size": integer(LAYERS),
     "layer_rope_theta": listed(number(1e15, zero=True), LAYERS),
     "layer_types": listed(TEXT, LAYERS),
     "layers_block_type": listed(TEXT, LAYERS),

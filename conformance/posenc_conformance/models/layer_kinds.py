@@ -138,7 +138,8 @@ def _backwards(config: Configuration, count: int) -> list[str]:
 
 def _by_switch(config: Configuration, count: int) -> list[str] | None:
     """Make later layers sliding if a switch is on; or all but every n-th layer linear."""
-    every = config.get("full_attention_interval", ROTARY[config.type].pattern)
+    named = config.get("layer_group_size", config.get("full_attention_interval"))
+    every = ROTARY[config.type].pattern if named is None else named
     if every is not None:
         return ["linear" if (number + 1) % every else "full" for number in range(count)]
     return _late(config, count) if config.get("use_sliding_window") else None
@@ -244,6 +245,8 @@ def _window(config: Configuration) -> int | None:
     usual = ROTARY[config.type].local_attention
     if usual is not None:
         size = config.get("local_attention", usual) // 2
+        if config.get("sliding_window", size) != size:
+            raise config.wrong("sliding_window", f"it is not {size}, half of local_attention")
     elif _is_switched(config) and not config.get("use_sliding_window"):
         return None
     else:
@@ -265,7 +268,7 @@ def bases(config: Configuration, names: Sequence[str]) -> list[Any]:
     style, field = ROTARY[config.type], "layer_rope_theta"
     stated = config.listed(field)
     if style.base_of_layers == "switch":
-        stated = stated or [0 if name == "full" else None for name in names]
+        stated = stated or [0 if n == "full" else None for n in _backwards(config, len(names))]
     stated = stated or [None for _ in names]
     if len(stated) != len(names):
         raise config.wrong(field, f"it names {len(stated)} layers, and there are {len(names)}")

@@ -143,10 +143,7 @@ OWN: dict[str, Fields] = {
     "xlm-roberta-xl": {"pad_token_id": 1},
     "camembert": {"pad_token_id": 1},
     "cohere_compass_text": COMPASS,
-    "cosmos3_edge_text": {
-        "head_dim": 64,
-        "rope_parameters": {"rope_theta": 1000000, **IN_TURN["rope_scaling"]},
-    },
+    "cosmos3_edge_text": {"head_dim": 64, **IN_TURN},
     "dory": BY_KIND,
     "embedding_gemma2_text": BY_KIND,
     "ernie4_5_vl_moe_text": {
