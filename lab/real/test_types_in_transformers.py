@@ -236,6 +236,7 @@ def demand_turned(found: Meaning, config: Any, heard: Heard) -> None:
     for number, (q, out) in heard.items():
         group = turning[number]
         width = q.shape[-1]
+        assert width in (rotated(group), group.parameters["head_dim"]), number
         if width < group.parameters["head_dim"]:  # only the rotated channels are passed
             assert width == rotated(group)
             q = np.pad(q, [(0, 0), (0, 0), (0, group.parameters["head_dim"] - width)])

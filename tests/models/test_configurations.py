@@ -785,6 +785,8 @@ def test_bases_of_layers_may_be_switches() -> None:
     assert (rotated.parameters["base"], still.layers) == (500000, (3, 7))
     switches = {**small("muse_spark_text"), "layer_rope_theta": [0] + [500000] * 7}
     assert derived(switches).groups[0].layers == (0,)
+    counted_from_the_end = derived({**small("muse_spark_text"), "num_hidden_layers": 7})
+    assert counted_from_the_end.groups[1].layers == (2, 6)
     others = {**switches, "layer_rope_theta": [0] + [10000] * 7}
     assert "10000 is not read" in refused(others)
 

@@ -70,6 +70,7 @@ SLIDING: Fields = {
     "sliding_window": 512,
     "layer_types": (["sliding_attention"] * 3 + ["full_attention"]) * 2,
 }
+BASES: Fields = {"sliding_window": 512, "rope_parameters": BY_KIND["rope_parameters"]}
 COMPASS: Fields = {
     **SLIDING,
     "rope_parameters": {
@@ -145,7 +146,7 @@ OWN: dict[str, Fields] = {
     "cohere_compass_text": COMPASS,
     "cosmos3_edge_text": {"head_dim": 64, **IN_TURN},
     "dory": BY_KIND,
-    "embedding_gemma2_text": BY_KIND,
+    "embedding_gemma2_text": BASES,
     "ernie4_5_vl_moe_text": {
         "rope_scaling": {"rope_type": "default", "mrope_section": [11, 11, 10]}
     },
@@ -167,7 +168,7 @@ OWN: dict[str, Fields] = {
     },
     "lfm3": LFM_3,
     "paddleocr_vl_text": {"head_dim": 64, **IN_ORDER},
-    "ultrabert": BY_KIND,
+    "ultrabert": BASES,
     "zaya": ZAYA,
 }
 """Fields that a type needs in addition to COMMON."""
