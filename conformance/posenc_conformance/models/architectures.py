@@ -504,7 +504,7 @@ ROTARY: Mapping[str, Rotary] = {
     "solar_open": Rotary(base=1000000, head_dim=128),
     "stablelm": Rotary(partial=0.25, divides=True),
     "starcoder2": Rotary(reads=WINDOW),
-    "timesfm2_5": Rotary(head_dim=80),
+    "timesfm2_5": Rotary(head_dim=80, reads="context_length"),
     "ultrabert": Rotary(
         blocks=True,
         base=None,

@@ -45,7 +45,7 @@ _IGNORED: Mapping[str, str] = {
     "audio_seq_length acoustic_tokenizer_chunk_size positional_encoding_temperature "
     "positional_embedding_temperature "
     "global_backprop_contrastive global_contrastive_weight temperature_init_value "
-    "vision_num_cross_attention_layers",
+    "vision_num_cross_attention_layers cross_layer_interval",
     "how weights are stored, and how attention is computed": "compression_config attn_type "
     "for_llm_compressor",
 }

@@ -50,6 +50,7 @@ _REASONS: Mapping[str, str] = {
     "moonshine_streaming_encoder moshi_depth t5_gemma_module t5gemma t5gemma2 t5gemma2_decoder "
     "t5gemma2_encoder t5gemma2_text",
     "it turns atoms by their places in space, which no scheme here does yet": "esmfold2",
+    "its frequencies are in its code alone, and no field says them": "roformer",
     "it is of images, which it turns by rows and columns or by places in them": ""
     "dinov3_vit edgetam_video efficientloftr eomt_dinov3 lightglue mlcd mlcd_vision_model pixtral "
     "sam2_video sam3_tracker_video sapiens2 vjepa2",
