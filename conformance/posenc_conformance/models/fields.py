@@ -103,6 +103,7 @@ FIELDS: Mapping[str, Kind] = {
     "attn_scale": number(1000, zero=True),
     "attn_temperature_tuning": either(FLAG, number(1000, zero=True)),
     "attn_type_list": listed(integer(LAYERS, 0), LAYERS),
+    "context_length": integer(LENGTH),
     "cross_attention_layers": listed(integer(LAYERS, 0), LAYERS),
     "floor_scale": integer(LENGTH),
     "full_attn_idxs": listed(integer(LAYERS, 0), LAYERS),
