@@ -7,27 +7,34 @@ changed configurations.
 
 import importlib
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+import transformers
 from huggingface_hub.errors import StrictDataclassError
 from transformers import CONFIG_MAPPING, AutoModel
 
-from posenc_conformance.judge.arrays import Flags, Floats
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Flags, Floats, lattice
 from posenc_conformance.models import defaults
 from posenc_conformance.models.architectures import ROTARY
+from posenc_conformance.models.configuration import OTHERS as NOT_ROTATED
 from posenc_conformance.models.configuration import configuration
 from posenc_conformance.models.derive import meaning
-from posenc_conformance.models.layer_frequencies import channels, rotated
-from posenc_conformance.models.layer_kinds import KINDS_BY_NAME
+from posenc_conformance.models.layer_frequencies import channels, frequencies, rotated
+from posenc_conformance.models.layer_kinds import KINDS_BY_NAME, LAYER_KINDS
 from posenc_conformance.models.meaning import Group, Meaning, case_of, rows_of
+from posenc_conformance.models.misreadings import longer
 from posenc_conformance.models.parts import FIELDS_OF_SIZE, SIZES
+from posenc_conformance.models.types.others import LEARNED, TEXTS
+from posenc_conformance.models.types.refused import NOT_SPECIFIED
 from posenc_lab.models.configurations import ELSEWHERE, small
 from posenc_lab.models.spellings import changed, read, spelled
 
@@ -64,10 +71,30 @@ TURNING = (
 )
 TYPES = [type for type in ROTARY if type not in ELSEWHERE]
 
+SMALL_OF: dict[str, dict[str, Any]] = {
+    "bailing_hybrid": {
+        "n_group": 1,
+        "num_experts_per_tok": 2,
+        "num_local_experts": 4,
+        "topk_group": 1,
+    },
+    "deepseek_ocr2_text": {"mlp_layer_types": ["dense"] * 8},
+    "ernie4_5_vl_moe_text": {"moe_intermediate_size": [16, 16]},
+    "esmc": {"num_key_value_heads": 4},
+    "gradium_phonon_tts": {"flow_head_config": {"condition_dim": 256}},
+    "dory": {"n_input_layers": 2, "n_output_layers": 2, "n_recurrent_layers": 4},
+    "zaya": {"num_experts_per_tok": 1},
+}
+"""Such fields of single types."""
+
 MADE_BY = {
+    "csm_depth_decoder_model": "CsmDepthDecoderModel",
+    "deepseek_ocr2_text": "DeepseekOcr2TextModel",
     "emu3_text_model": "Emu3TextModel",
+    "ernie4_5_vl_moe_text": "Ernie4_5_VLMoeTextModel",
     "granite4_vision_text": "Granite4VisionTextModel",
     "mllama_text_model": "MllamaTextModel",
+    "paddleocr_vl_text": "PaddleOCRTextModel",
     "qwen2_5_omni_text": "Qwen2_5OmniThinkerTextModel",
     "qwen3_omni_moe_text": "Qwen3OmniMoeThinkerTextModel",
 }
@@ -85,6 +112,7 @@ def made(type: str, fields: dict[str, Any] | None = None) -> Any:
     del own_fields["model_type"]
     own = CONFIG_MAPPING[type]().to_dict()
     extra = {name: value for name, value in SMALL.items() if name in own}
+    extra |= SMALL_OF.get(type, {})
     if ROTARY[type].latent:
         extra["num_key_value_heads"] = own_fields["num_attention_heads"]
     return CONFIG_MAPPING[type](**{**extra, **own_fields})
@@ -208,6 +236,7 @@ def demand_turned(found: Meaning, config: Any, heard: Heard) -> None:
     for number, (q, out) in heard.items():
         group = turning[number]
         width = q.shape[-1]
+        assert width in (rotated(group), group.parameters["head_dim"]), number
         if width < group.parameters["head_dim"]:  # only the rotated channels are passed
             assert width == rotated(group)
             q = np.pad(q, [(0, 0), (0, 0), (0, group.parameters["head_dim"] - width)])
@@ -299,11 +328,16 @@ def test_transformers_resolves_equivalent_spellings_alike(type: str) -> None:
         if config is None or read(fields) is None:
             continue
         for spelling, other in spelled(fields):
-            if "text_config" in other or read(other) is None:
+            if "text_config" in other or read(other) is None or _erases(other):
                 continue
             again = taken(type, other)
             if again is not None:
                 assert resolved(again) == resolved(config), (name, spelling)
+
+
+def _erases(fields: dict[str, Any]) -> bool:
+    """Return whether transformers drops rope_parameters for a null rope_scaling, and cannot run."""
+    return fields["model_type"] == "cohere_compass_text" and "rope_scaling" in fields
 
 
 def resolved(config: Any) -> Any:
@@ -330,12 +364,13 @@ def moved_by(config: Any) -> str:
 @pytest.mark.parametrize("type", TYPES)
 def test_kinds_of_layers_and_windows_match(type: str) -> None:
     config = made(type)
-    kinds = config.to_dict().get("layer_types") or []
+    kinds = vars(config).get("layer_types") or []
+    names = {**KINDS_BY_NAME, **ROTARY[type].kind_names}
     meant = derived(small(type))
     for group in meant.groups if kinds else ():
         for number in group.layers:
             same = "sliding" if group.attention == "two-sided" else group.attention
-            assert KINDS_BY_NAME[kinds[number]] == same
+            assert names[kinds[number]] == same
         if group.attention == "sliding":
             assert group.window == config.sliding_window
 
@@ -363,3 +398,120 @@ def test_types_with_code_of_their_own_are_those_that_transformers_lacks() -> Non
 def test_sizes_of_parts_are_those_of_their_class(type: str) -> None:
     config = CONFIG_MAPPING[type]()
     assert tuple(getattr(config, name) for name in FIELDS_OF_SIZE) == SIZES[type]
+
+
+# Rotary classes: of types whose models do not run here, and of those with three axes.
+
+OTHERS = {
+    "codegen": "it has no class for it",
+    "exaone": "transformers reads it as llama",
+    "gptj": "it has no class for it",
+    "internlm3": "transformers reads it as llama",
+    "iquestcoder": "transformers reads it as llama",
+    "qwen2_5_vl": "its text has a type of its own",
+    "qwen2_vl": "its text has a type of its own",
+    "sarvam_mla": "transformers reads it as deepseek_v3",
+    "sarvam_moe": "transformers reads it as glm4_moe",
+}
+"""Types in transformers without a rotary class of their own."""
+NOT_RUN = [type for type in ELSEWHERE if type in CONFIG_MAPPING and type not in OTHERS]
+"""Types whose models do not run here, with a rotary class in transformers."""
+WITH_AXES = [
+    type
+    for type, style in ROTARY.items()
+    if style.sections is not None and type in CONFIG_MAPPING and type not in OTHERS
+]
+OF_OTHER_PARTS = ("Audio", "DiT", "SaProt", "Talker", "Vision", "VQ")
+
+
+def rotary(config: Any) -> Any:
+    """Return the module of a model's text that makes cosines and sines."""
+    kinds = [
+        value
+        for name, value in vars(code(config)).items()
+        if name.endswith("RotaryEmbedding") and not any(part in name for part in OF_OTHER_PARTS)
+    ]
+    (kind,) = kinds if len(kinds) == 1 else [kind for kind in kinds if "Text" in kind.__name__]
+    return kind(config)
+
+
+def demand_class(meant: Meaning, config: Any) -> None:
+    module = rotary(config)
+    for group in meant.groups:
+        if group.turns:
+            demand_frequencies(group, module)
+
+
+def demand_frequencies(group: Group, module: Any) -> None:
+    names = [name for name, kind in LAYER_KINDS.items() if kind == group.attention]
+    own = next((f"{name}_" for name in names if hasattr(module, f"{name}_inv_freq")), "")
+    theirs = getattr(module, f"{own}inv_freq").double().numpy()
+    ours = frequencies(group)
+    assert theirs.shape == ours.shape
+    turning = ours != 0
+    assert np.array_equal(theirs != 0, turning)
+    off = np.abs(theirs[turning] / ours[turning] - 1)
+    allowed = 4 * UNIT_ROUNDOFF["float32"] * (1 + np.abs(np.log(ours[turning])))
+    assert (off / allowed).max() <= 1
+    assert getattr(module, f"{own}attention_scaling") == pytest.approx(longer(group), rel=1e-6)
+
+
+@pytest.mark.parametrize("type", NOT_RUN)
+def test_frequencies_are_as_derived(type: str) -> None:
+    compared = 0
+    for name, fields in [("least", small(type)), *changed(type)]:
+        meant, config = read(fields), taken(type, fields)
+        if meant is None or config is None or any(group.grows for group in meant.groups):
+            continue
+        try:
+            demand_class(meant, config)
+        except AssertionError as error:
+            raise AssertionError(f"{type}: {name}: {error}") from None
+        compared += 1
+    assert compared > 1
+
+
+@pytest.mark.parametrize("type", WITH_AXES)
+def test_each_pair_turns_by_its_axis(type: str) -> None:
+    config = taken(type, small(type))
+    functions = vars(code(config))
+    positions = np.array([[0, 1, 5, 9], [0, 3, 2, 7], [0, 8, 4, 6]])
+    where = torch.tensor(positions)[:, None]
+    for group in (group for group in derived(small(type)).groups if group.turns):
+        width = rotated(group)
+        x = lattice((4, int(group.parameters["head_dim"])))
+        q = torch.tensor(x[:, :width], dtype=torch.float32)[None, None]
+        kinds = ["sliding_attention"] if ROTARY[type].blocks else []
+        cos, sin = rotary(config)(q, where, *kinds)
+        out = functions["apply_rotary_pos_emb"](q, q, cos, sin)[0].double().numpy()[0, 0]
+        truth = case_of(group, {"x": x, "positions": positions}).truth
+        assert np.abs(out - truth[:, :width]).max() <= 1e-5 * np.abs(x).max()
+
+
+HERE = Path(transformers.__file__).parent / "models"
+ROTATING = re.compile(r"^class \w*(Rotary|RoPE|Rope)\w*(Embedding|Attention)\b", re.MULTILINE)
+TYPE = re.compile(r'^    model_type = "(.+)"', re.MULTILINE)
+
+
+def folders() -> dict[str, set[str]]:
+    """Return the types of models in each folder of transformers with a rotary class."""
+    return {
+        path.parent.name: {
+            type
+            for file in path.parent.glob("configuration_*.py")
+            for type in TYPE.findall(file.read_text(encoding="utf-8"))
+        }
+        for path in HERE.glob("*/modeling_*.py")
+        if ROTATING.search(path.read_text(encoding="utf-8"))
+    }
+
+
+def test_every_folder_with_a_rotary_class_has_a_known_type() -> None:
+    """Verify that each rotated model is read, or refused with a reason."""
+    known = {*ROTARY, *NOT_SPECIFIED, *LEARNED, *NOT_ROTATED}
+    unknown = {
+        folder: types
+        for folder, types in folders().items()
+        if not any({type, TEXTS.get(type, f"{type}_text")} & known for type in types)
+    }
+    assert unknown == {}

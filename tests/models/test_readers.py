@@ -239,7 +239,7 @@ def test_a_flat_file_is_read_as_its_text(tmp_path: Path) -> None:
     config = config_of(tmp_path, flat)
     assert meaning(config) == meaning(config_of(tmp_path, LLAMA))
     assert [(part.name, part.read) for part in config.parts] == [("mm_vision_tower", False)]
-    assert "three axes" in refused(tmp_path, {**LLAMA, "model_type": "glm4v"})
+    assert "four axes" in refused(tmp_path, {**LLAMA, "model_type": "hunyuan_vl"})
     assert "text_config" in refused(tmp_path, {"model_type": "llava", "hidden_size": 4096})
 
 

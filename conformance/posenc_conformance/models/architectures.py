@@ -24,6 +24,9 @@ class Sections:
     """Number of pairs for each axis, if the configuration does not state it."""
     interleaved: bool = False
     """Whether pairs alternate between the axes; if not, time has the first pairs, then height."""
+    alternating: bool = False
+    """Whether pairs alternate between height and width, and time has the last ones; configurations
+    list them in this order."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +62,31 @@ class Rotary:
     """1 if the last layer of a pattern is not sliding, 0 if the first is."""
     unrotated: str | None = None
     """Kind of layers without positions."""
+    unrotated_by_null: bool = False
+    """Whether layers are not rotated if the block for their kind is null."""
     turns_without_window: bool = False
     """Whether layers of that kind are rotated if there is no window."""
     scaled: tuple[str, ...] = ("full", "sliding", "chunked")
     """Kinds of layers that rope_scaling applies to."""
     blocks: bool = False
     """Whether rope_parameters has a block for each kind of layers."""
+    beside: str = ""
+    """Keys beside these blocks that the configuration class drops."""
+    kind_names: Mapping[str, str] = field(default_factory=dict)
+    """Kinds of layers by the names that only this type has for them, if it has other names."""
+    linear: bool | None = None
+    """Whether some layers may have no attention; None if that follows from ``layers``."""
+    mlps_listed: bool = False
+    """Whether the MLP of each layer may be listed and counted as a layer of its own."""
+    two_sided: bool = False
+    """Whether sliding layers see keys on both sides of a query."""
+    base_of_layers: str = ""
+    """What ``layer_rope_theta`` says: ``base`` for the base of each layer, ``switch`` for whether
+    each layer is rotated. Layers with 0 are not. Empty for a type without this field."""
     sections: Sections | None = None
     """The distribution of pairs to three axes, if there is one."""
+    heads_apart: bool = False
+    """Whether ``head_dim`` is about the layers without attention."""
     latent: bool = False
     """Whether the rotated part of each head has the size ``qk_rope_head_dim``, and logits are
     multiplied by YaRN's factor from ``mscale_all_dim``."""
@@ -87,9 +107,13 @@ class Rotary:
     says."""
     base_fields: tuple[str, str] = ("rope_theta", "rope_local_base_freq")
     """The fields with the base: for full layers, and for sliding ones."""
+    base_in_block: bool = False
+    """Whether a base outside of rope_parameters is not read where there is no such block."""
     local_attention: int | None = None
-    """Number of keys that sliding layers see on both sides together, if ``local_attention`` does
-    not say; None for a type whose window is ``sliding_window``."""
+    """Twice the window of sliding layers, if ``local_attention`` does not say it; None for a type
+    whose window is ``sliding_window``."""
+    length_field: str = ""
+    """The field with the context length, if it has a name that only this type reads."""
     bias_field: str = ""
     """A field that is true for models with a bias instead of rotation, if there is one."""
     rotation_field: str = ""
@@ -129,6 +153,43 @@ LATENT = Rotary(
     INTERLEAVED, latent=True, reads="qk_rope_head_dim", defaults={"qk_rope_head_dim": 64}
 )
 OF_DEEPSEEK_3 = replace(LATENT, chooses=True)
+OF_MUSE = Rotary(
+    base=500000,
+    layers="backwards",
+    pattern=4,
+    base_of_layers="switch",
+    reads="sliding_window layer_rope_theta",
+    defaults={"sliding_window": 2048},
+)
+OF_GEMMA_4 = Rotary(
+    blocks=True,
+    base=None,
+    head_dim=256,
+    global_dim=512,
+    ends_full=True,
+    pattern=6,
+    reads="sliding_window global_head_dim use_bidirectional_attention",
+    defaults={"sliding_window": 512},
+)
+OF_GRANITE_SWA = Rotary(
+    pattern=4,
+    offset=0,
+    base_of_layers="base",
+    reads="sliding_window layer_rope_theta",
+    defaults={"sliding_window": 128},
+)
+OF_MODERNBERT = Rotary(
+    blocks=True,
+    base=160000,
+    local_base=10000,
+    divides=True,
+    pattern=3,
+    offset=0,
+    base_fields=("global_rope_theta", "local_rope_theta"),
+    local_attention=128,
+    reads="global_attn_every_n_layers global_rope_theta local_attention local_rope_theta "
+    "position_embedding_type",
+)
 EXAONE_4 = Rotary(
     pattern=4,
     unrotated="full",
@@ -159,6 +220,15 @@ ROTARY: Mapping[str, Rotary] = {
     "arcee": Rotary(),
     "aria_text": Rotary(),
     "axk1": OF_DEEPSEEK_3,
+    "bailing_hybrid": replace(
+        LATENT,
+        base=6000000,
+        heads_apart=True,
+        layers="switched",
+        pattern=6,
+        length_field="model_max_length",
+        reads="qk_rope_head_dim layer_group_size",
+    ),
     "bamba": Rotary(
         partial=0.5, cuts=False, layers="listed", reads="attn_layer_indices layers_block_type"
     ),
@@ -174,6 +244,25 @@ ROTARY: Mapping[str, Rotary] = {
         reads="sliding_window sliding_window_pattern position_embedding_type",
         defaults={"sliding_window": 4096},
     ),
+    "cohere_compass_text": Rotary(
+        blocks=True,
+        beside="rope_theta rope_type",
+        base=None,
+        divides=True,
+        sections=Sections((24, 20, 20), interleaved=True),
+        layers="listed",
+        unrotated_by_null=True,
+        reads=WINDOW,
+        defaults={"sliding_window": 4096},
+    ),
+    "cosmos3_edge_text": Rotary(
+        base=100000000,
+        base_in_block=True,
+        head_dim=128,
+        sections=Sections((24, 20, 20), interleaved=True),
+    ),
+    "csm": Rotary(base=500000),
+    "csm_depth_decoder_model": Rotary(base=500000),
     "cwm": Rotary(
         base=1000000,
         head_dim=128,
@@ -183,19 +272,37 @@ ROTARY: Mapping[str, Rotary] = {
         reads=WINDOW,
         defaults={"sliding_window": 8192},
     ),
+    "deepseek_ocr2_text": Rotary(divides=True),
     "deepseek_v2": LATENT,
     "deepseek_v3": OF_DEEPSEEK_3,
     "diffllama": Rotary(),
+    "dory": Rotary(
+        blocks=True,
+        base=None,
+        head_dim=256,
+        layers="listed",
+        mlps_listed=True,
+        reads=WINDOW,
+        defaults={"sliding_window": 1024},
+    ),
     "dots1": Rotary(
         layers="late",
         reads="sliding_window max_window_layers",
         defaults={"max_window_layers": 62, "sliding_window": 4096},
     ),
+    "embedding_gemma2_text": replace(
+        OF_GEMMA_4, two_sided=True, reads="sliding_window sliding_window_pattern global_head_dim"
+    ),
     "emu3_text_model": Rotary(base=1000000),
     "ernie4_5": Rotary(INTERLEAVED, base=500000, head_dim=128),
     "ernie4_5_moe": Rotary(INTERLEAVED, base=500000),
+    "ernie4_5_vl_moe_text": Rotary(
+        INTERLEAVED, base=500000, sections=Sections((22, 22, 20), alternating=True)
+    ),
     "esm": Rotary(divides=True, types=("default",), reads="position_embedding_type"),
+    "esmc": Rotary(),
     "eurobert": Rotary(),
+    "evolla": Rotary(base=500000),
     "exaone": Rotary(base=500000),
     "exaone4": EXAONE_4,
     "exaone4_5_text": EXAONE_4,
@@ -203,6 +310,14 @@ ROTARY: Mapping[str, Rotary] = {
     "falcon": Rotary(divides=True, bias_field="alibi", reads="alibi"),
     "falcon_h1": Rotary(),
     "flex_olmo": Rotary(base=500000),
+    "flint": Rotary(
+        head_dim=128,
+        layers="listed",
+        linear=False,
+        unrotated="full",
+        reads=WINDOW,
+        defaults={"sliding_window": 513},
+    ),
     "gemma": Rotary(head_dim=256),
     "gemma2": Rotary(head_dim=256, pattern=2, reads=WINDOW, defaults={"sliding_window": 4096}),
     "gemma3_text": Rotary(
@@ -225,31 +340,16 @@ ROTARY: Mapping[str, Rotary] = {
         reads="sliding_window rope_local_base_freq",
         defaults={"sliding_window": 512},
     ),
-    "gemma4_text": Rotary(
-        blocks=True,
-        base=None,
-        head_dim=256,
-        global_dim=512,
-        ends_full=True,
-        pattern=6,
-        reads="sliding_window global_head_dim use_bidirectional_attention",
-        defaults={"sliding_window": 512},
-    ),
-    "gemma4_unified_text": Rotary(
-        blocks=True,
-        base=None,
-        head_dim=256,
-        global_dim=512,
-        ends_full=True,
-        pattern=6,
-        reads="sliding_window global_head_dim use_bidirectional_attention",
-        defaults={"sliding_window": 1024},
-    ),
+    "gemma4_text": OF_GEMMA_4,
+    "gemma4_unified_text": replace(OF_GEMMA_4, defaults={"sliding_window": 1024}),
     "glm": Rotary(INTERLEAVED, partial=0.5, head_dim=128),
     "glm4": Rotary(INTERLEAVED, partial=0.5, head_dim=128),
     "glm4_moe": Rotary(partial=0.5),
     "glm4_moe_lite": OF_DEEPSEEK_3,
     "glm4v_moe_text": Rotary(partial=0.5, sections=Sections((8, 12, 12))),
+    "glm4v_text": Rotary(INTERLEAVED, cuts=True, divides=True, sections=Sections((8, 12, 12))),
+    "glm_image_text": Rotary(cuts=True, sections=Sections((8, 12, 12))),
+    "glm_ocr_text": Rotary(INTERLEAVED, cuts=True, sections=Sections((8, 12, 12))),
     "gpt_neox": Rotary(partial=0.25, divides=True),
     "gpt_neox_japanese": Rotary(cuts=True, divides=True),
     "gpt_oss": Rotary(
@@ -261,10 +361,13 @@ ROTARY: Mapping[str, Rotary] = {
         defaults={"sliding_window": 128},
     ),
     "gptj": OF_GPT_J,
+    "gradium_phonon_tts": Rotary(),
     "granite": GRANITE,
     "granite4_vision_text": GRANITE,
     "granite_docling_text": GRANITE,
+    "granite_swa": OF_GRANITE_SWA,
     "granitemoe": GRANITE,
+    "granitemoe_swa": OF_GRANITE_SWA,
     "granitemoehybrid": Rotary(
         layers="listed",
         rotation_field="position_embedding_type",
@@ -273,10 +376,12 @@ ROTARY: Mapping[str, Rotary] = {
     "granitemoeshared": GRANITE,
     "gte": Rotary(base=160000, reads="position_embedding_type"),
     "helium": Rotary(INTERLEAVED, base=100000, head_dim=128),
+    "higgs_audio_v2": Rotary(base=500000, base_in_block=True, head_dim=128, scaled_by_default=True),
     "hunyuan_v1_dense": Rotary(alpha=True),
     "hunyuan_v1_moe": Rotary(alpha=True),
     "hy_v3": Rotary(base=11158840, head_dim=128),
     "hyperclovax": Rotary(),
+    "idefics": Rotary(divides=True),
     "internlm2": Rotary(),
     "internlm3": Rotary(),
     "iquestcoder": Rotary(head_dim=128),
@@ -284,11 +389,30 @@ ROTARY: Mapping[str, Rotary] = {
     "jetmoe": Rotary(head_dim=128),
     "jina_embeddings_v3": Rotary(base=20000, reads="position_embedding_type"),
     "kimi_k2": LATENT,
+    "kolibri1": replace(
+        EXAONE_4, head_dim=128, pattern=5, reads=WINDOW, defaults={"sliding_window": 513}
+    ),
     "laguna": Rotary(
         base=None, head_dim=128, layers="listed", cuts=True, blocks=True, reads=WINDOW
     ),
+    "lara_mini": Rotary(
+        head_dim=128,
+        layers="listed",
+        unrotated="full",
+        reads=WINDOW,
+        defaults={"sliding_window": 512},
+    ),
     "lfm2": Rotary(base=1000000, layers="listed", reads="full_attn_idxs"),
     "lfm2_moe": Rotary(base=1000000, layers="listed", reads="full_attn_idxs"),
+    "lfm3": Rotary(
+        blocks=True,
+        base=None,
+        head_dim=128,
+        layers="listed",
+        linear=True,
+        reads=WINDOW,
+        defaults={"sliding_window": 256},
+    ),
     "llama": Rotary(),
     "llama4_text": Rotary(
         INTERLEAVED,
@@ -304,7 +428,7 @@ ROTARY: Mapping[str, Rotary] = {
     "mellum": Rotary(base=None, head_dim=128, layers="listed", blocks=True, reads=WINDOW),
     "mimo": Rotary(layers="switched", reads=QWEN, defaults=SWITCHED),
     "minicpm": Rotary(types=("default", "linear", "dynamic", "longrope"), follows=True),
-    "minicpm3": replace(LATENT, layout=HALF, defaults={"qk_rope_head_dim": 32}),
+    "minicpm3": Rotary(latent=True, reads="qk_rope_head_dim", defaults={"qk_rope_head_dim": 32}),
     "minimax": Rotary(base=1000000, layers="alternating"),
     "minimax_m2": Rotary(base=5000000, head_dim=128, cuts=True, reads="attn_type_list rotary_dim"),
     "ministral": Rotary(layers="windowed", reads=WINDOW, defaults={"sliding_window": 4096}),
@@ -318,18 +442,10 @@ ROTARY: Mapping[str, Rotary] = {
         reads="cross_attention_layers",
         defaults={"cross_attention_layers": [3, 8, 13, 18, 23, 28, 33, 38]},
     ),
-    "modernbert": Rotary(
-        blocks=True,
-        base=160000,
-        local_base=10000,
-        divides=True,
-        pattern=3,
-        offset=0,
-        base_fields=("global_rope_theta", "local_rope_theta"),
-        local_attention=128,
-        reads="global_attn_every_n_layers global_rope_theta local_attention local_rope_theta "
-        "position_embedding_type",
-    ),
+    "modernbert": replace(OF_MODERNBERT, two_sided=True),
+    "modernbert-decoder": replace(OF_MODERNBERT, reads=f"{OF_MODERNBERT.reads} sliding_window"),
+    "muse_glimmer_text": replace(OF_MUSE, base=10000, head_dim=128),
+    "muse_spark_text": replace(OF_MUSE, base_in_block=True, head_dim=64),
     "nemotron": Rotary(partial=0.5),
     "nomic_bert": Rotary(base=1000),
     "olmo": Rotary(),
@@ -344,6 +460,7 @@ ROTARY: Mapping[str, Rotary] = {
     ),
     "olmo_hybrid": Rotary(layers="listed"),
     "olmoe": Rotary(),
+    "paddleocr_vl_text": Rotary(base=500000, head_dim=128, sections=Sections((16, 24, 24))),
     "persimmon": Rotary(partial=0.5, divides=True),
     "phi": Rotary(partial=0.5),
     "phi3": Rotary(cuts=True, types=OF_PHI, original=4096, reads=WINDOW),
@@ -396,128 +513,27 @@ ROTARY: Mapping[str, Rotary] = {
     "solar_open": Rotary(base=1000000, head_dim=128),
     "stablelm": Rotary(partial=0.25, divides=True),
     "starcoder2": Rotary(reads=WINDOW),
+    "timesfm2_5": Rotary(head_dim=80, reads="context_length"),
+    "ultrabert": Rotary(
+        blocks=True,
+        base=None,
+        pattern=3,
+        two_sided=True,
+        reads=WINDOW,
+        defaults={"sliding_window": 128},
+    ),
     "vaultgemma": Rotary(head_dim=256, pattern=2, reads=WINDOW, defaults={"sliding_window": 4096}),
     "voxtral_realtime_text": Rotary(reads=WINDOW, defaults={"sliding_window": 4096}),
     "youtu": OF_DEEPSEEK_3,
+    "zaya": Rotary(
+        blocks=True,
+        beside="rope_type",
+        kind_names={"hybrid": "full", "hybrid_sliding": "sliding"},
+        base=None,
+        head_dim=128,
+        cuts=True,
+        layers="listed",
+        reads=WINDOW,
+    ),
 }
 """Types of models with rotated queries and keys, by ``model_type``."""
-
-_INDEXED = "its indexer turns queries and keys a second time, which no scheme here does yet"
-_TWO_LAYOUTS = (
-    "its indexer turns queries and keys a second time, with pairs of channels t and t + r/2 where "
-    "attention has 2t and 2t + 1, which no scheme here does yet"
-)
-_THREE_AXES = "it shares pairs out among three axes in a way that no scheme here does yet"
-_COMPRESSED = (
-    "it turns the last channels of a head, and keys that stand for several positions, which no "
-    "scheme here does yet"
-)
-_BY_INDEX = "it chooses keys by an index that is turned as well, which no scheme here does yet"
-_HEADS = "heads of its sliding layers differ in number from those of its full ones"
-
-_OWN_BASES = "each of its layers may have a base of its own"
-_WITH_STATES = (
-    "which of its layers attend, and what they turn, is said in fields that are not read here"
-)
-
-NOT_SPECIFIED: Mapping[str, str] = {
-    "axk2": _INDEXED,
-    "baichuan": "some models of this type turn queries and keys, and others have ALiBi",
-    "cohere2_moe": "its first layers and the others have patterns of their own",
-    "deepseek_ref": _COMPRESSED,
-    "deepseek_v32": _TWO_LAYOUTS,
-    "deepseek_v4": _COMPRESSED,
-    "dots3_note_text": _BY_INDEX,
-    "ernie4_5_vl_moe_text": _THREE_AXES,
-    "glm4v_text": _THREE_AXES,
-    "glm_moe_dsa": _INDEXED,
-    "glm_ocr_text": _THREE_AXES,
-    "granite_swa": _OWN_BASES,
-    "granitemoe_swa": _OWN_BASES,
-    "hy_v4": _BY_INDEX,
-    "hy_v4_vl_text": _BY_INDEX,
-    "hunyuan_vl_text": "it shares pairs out among four axes, which no scheme here does yet",
-    "longcat_flash": "each of its layers attends twice",
-    "mimo_v2_flash": "its window is counted in two ways, with the query and without",
-    "minimax_m3": _BY_INDEX,
-    "minimax_m3_vl": _BY_INDEX,
-    "minimax_m3_vl_text": _BY_INDEX,
-    "mistral4": "the share of a head that is turned is said in two ways",
-    "mistral_large4_text": _BY_INDEX,
-    "molmo2_text": "scaling is for some of its layers alone, which it lists",
-    "muse_glimmer_text": _OWN_BASES,
-    "muse_spark_text": _OWN_BASES,
-    "nanochat": "it turns the other way round than all that is specified here",
-    "nemotron-nas": "each of its layers may have an attention of its own, or none",
-    "paddleocr_vl_text": _THREE_AXES,
-    "qwen": "its base grows with the length of the text, and so do its logits, in steps of its own",
-    "qwen4_exp_text": _BY_INDEX,
-    "recurrent_gemma": _WITH_STATES,
-    "step3p5": _HEADS,
-    "step3p7": _HEADS,
-    "zamba2": _WITH_STATES,
-}
-"""Known types whose positions no scheme here describes yet, each with the reason."""
-
-LEARNED: Mapping[str, str] = {
-    "albert": "plain",
-    "bert": "plain",
-    "biogpt": "two",
-    "camembert": "after-padding",
-    "clip_text_model": "plain",
-    "distilbert": "plain",
-    "electra": "plain",
-    "ernie": "plain",
-    "gpt2": "plain",
-    "gpt_bigcode": "plain",
-    "openai-gpt": "plain",
-    "opt": "two",
-    "roberta": "after-padding",
-    "xlm-roberta": "after-padding",
-    "xlm-roberta-xl": "after-padding",
-}
-"""Types with a position table, each with the combination of ``learned`` that says which row the
-first position reads."""
-
-GRIDS: Mapping[str, tuple[str, int]] = {
-    "clip_vision_model": ("vit", 1),
-    "deit": ("deit", 2),
-    "dinov2": ("dinov2", 1),
-    "siglip_vision_model": ("siglip", 0),
-    "vit": ("vit", 1),
-}
-"""Types with a table for the patches of an image: combination of ``learned_grid``, class tokens."""
-
-_TEXTS: Mapping[str, str] = {
-    "bert": "grounding-dino mm-grounding-dino vision-text-dual-encoder",
-    "clip_text_model": "clip omdet-turbo sam3",
-    "cohere2": "aya_vision cohere2_vision",
-    "deepseek_v3": "kimi_k25",
-    "emu3_text_model": "emu3",
-    "gemma": "paligemma",
-    "gemma3_text": "shieldgemma2",
-    "gemma4_unified_text": "gemma4_unified_assistant",
-    "glm4v_text": "glm46v glmga",
-    "granite": "granite_speech granite_speech_plus",
-    "hyperclovax": "hyperclovax_vision_v2",
-    "lfm2": "lfm2_vl",
-    "llama": "deepseek_vl deepseek_vl_hybrid glmasr idefics3 janus llava llava_next "
-    "llava_next_video omniasr perception_lm smolvlm video_llava vipllava voxtral",
-    "mistral": "idefics2 mistral3",
-    "mllama_text_model": "mllama",
-    "modernbert": "modernvbert pe_audio pe_audio_video pe_video",
-    "nemotron_h": "nemo_speechlm nemotron_h_omni",
-    "opt": "blip-2 instructblip instructblipvideo",
-    "persimmon": "fuyu",
-    "qwen2": "audioflamingo3 fast_vlm got_ocr2 internvl llava_onevision musicflamingo ovis2 "
-    "pp_chart2table qwen2_audio vibevoice vibevoice_asr video_llama_3",
-    "qwen2_5_omni_text": "qwen2_5_omni_thinker",
-    "qwen3": "lighton_ocr moss_transcribe_diarize qianfan_ocr qwen3_asr qwen3_asr_thinker",
-    "qwen3_5_text": "jev minicpm_ocr minicpmv4_6 minicpmv4_7",
-    "qwen3_omni_moe_text": "qwen3_omni_moe_thinker",
-    "qwen3_vl_text": "cosmos3_omni",
-    "step3p5": "step3p7",
-}
-TEXTS: Mapping[str, str] = {name: text for text, names in _TEXTS.items() for name in names.split()}
-"""The type of a text_config without ``model_type``, by the type of the multimodal model, unless it
-is that type with ``_text`` appended. transformers assigns it to an empty text_config."""

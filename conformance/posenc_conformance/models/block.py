@@ -50,7 +50,8 @@ def block(config: Configuration, kind: str) -> FieldDict:
         raise config.wrong(
             "rope_scaling", "rope_parameters is given too, and says something else", "keep one"
         )
-    per_kind = isinstance(new, Mapping) and any(name in LAYER_KINDS for name in new)
+    names = {**LAYER_KINDS, **style.kind_names}
+    per_kind = isinstance(new, Mapping) and any(name in names for name in new)
     if new and per_kind is not style.blocks:
         many, one = "a block for each kind of layers", "one block for all layers"
         raise config.wrong(
@@ -84,24 +85,55 @@ def block(config: Configuration, kind: str) -> FieldDict:
     return {name: value for name, value in settings.items() if value is not None}
 
 
+def has_null(config: Configuration, kind: str) -> bool:
+    """Return whether the block for a kind of layers is null, which says that they do not rotate."""
+    style, given = ROTARY[config.type], config.get("rope_parameters", {})
+    if not style.unrotated_by_null or not isinstance(given, Mapping):
+        return False
+    return any(
+        name in given and given[name] is None
+        for name, other in (style.kind_names or LAYER_KINDS).items()
+        if other == kind
+    )
+
+
+def with_base(config: Configuration, found: FieldDict, base: Any) -> FieldDict:
+    """Return a block with the base that the configuration states for a layer.
+
+    Raises UserError if that base is not read, and is another one.
+    """
+    if base is None or base == found["rope_theta"]:
+        return found
+    usual, field = found["rope_theta"], "layer_rope_theta"
+    if ROTARY[config.type].base_of_layers == "switch":
+        raise config.wrong(
+            field, f"{base!r} is not read in {config.type}, where rope_theta is {usual!r}"
+        )
+    if not base > 1:
+        raise config.wrong(field, f"it has {base!r}", "a base must be above 1")
+    return {**found, "rope_theta": base}
+
+
 def _of_kind(config: Configuration, kind: str, given: Fields) -> tuple[FieldDict, str]:
     """Return the block for a kind of layers, and its path.
 
     Raises UserError if there is none, or if another field is next to the blocks.
     """
-    strange = [name for name in given if name not in LAYER_KINDS]
+    style = ROTARY[config.type]
+    names = style.kind_names or LAYER_KINDS
+    strange = [name for name in given if name not in (*names, *style.beside.split())]
     if strange:
         raise config.wrong(
             f"rope_parameters.{strange[0]}",
             "it stands beside blocks for kinds of layers, and is none",
-            f"known kinds are {', '.join(LAYER_KINDS)}",
+            f"known kinds are {', '.join(names)}",
         )
-    unknown = {LAYER_KINDS[name] for name in given} - {"full", "sliding", *kinds(config)}
+    unknown = {names[name] for name in given if name in names} - {"full", "sliding", *kinds(config)}
     if unknown:
         raise config.wrong(
             "rope_parameters", f"it has a block for layers that are {', '.join(unknown)}: none is"
         )
-    name = next(name for name, other in LAYER_KINDS.items() if other == kind)
+    name = next(name for name, other in names.items() if other == kind)
     if not isinstance(given.get(name), Mapping):
         raise config.wrong("rope_parameters", f"it has nothing for {name}, the type of some layers")
     return dict(given[name]), f"rope_parameters.{name}"
@@ -129,6 +161,8 @@ def _with_outer(config: Configuration, kind: str, found: FieldDict, field: str) 
         _add_outer(config, found, field, inner, outer)
     if names["rope_theta"] not in ("rope_theta", "rope_local_base_freq"):
         _demand_unsaid(config, "rope_theta", names["rope_theta"])
+    if style.base_in_block and not config.get("rope_parameters", config.get("rope_scaling")):
+        _demand_unsaid(config, "rope_theta", "rope_theta into rope_parameters")
     if found.get("rope_theta") is None:
         base = style.local_base if local else style.base
         if "rope_theta" in found and not style.fixed:

@@ -9,14 +9,7 @@ from typing import Any
 
 from posenc_conformance.door import LARGEST_CONFIGURATION, read_json
 from posenc_conformance.errors import UserError, in_line
-from posenc_conformance.models.architectures import (
-    GRIDS,
-    HALF,
-    LEARNED,
-    NOT_SPECIFIED,
-    ROTARY,
-    TEXTS,
-)
+from posenc_conformance.models.architectures import HALF, ROTARY
 from posenc_conformance.models.defaults import (
     ARCHITECTURES,
     MISSING_IF_NULL,
@@ -38,6 +31,8 @@ from posenc_conformance.models.parts import (
     type_by_class,
     with_sizes,
 )
+from posenc_conformance.models.types.others import GRIDS, LEARNED, TEXTS
+from posenc_conformance.models.types.refused import NOT_SPECIFIED
 from posenc_conformance.models.understood import (
     ABOUT_POSITIONS,
     IGNORED,
@@ -279,6 +274,7 @@ def configuration(raw: Fields, where: str) -> Configuration:
     demand_sound(raw, where, NAMES)
     _demand_own_names(raw, type, where)
     fields = without_idle(type, _name_fields(raw, type, where))
+    fields |= _length(type, fields, where)
     fields, sizes = with_sizes(type, fields) if IS_PART in raw else (fields, ())
     fields.pop(IS_PART, None)
     defaults = ROTARY[type].defaults if type in ROTARY else {}
@@ -308,6 +304,21 @@ def usual_name(name: str) -> str:
 def _own_names(type: str) -> dict[str, str]:
     """Return the names that a type reads instead of usual ones, by these."""
     return {usual_name(own): own for own in OF_GPT_NEOX if type in NAMES_OF_SOME.get(own, ())}
+
+
+def _length(type: str, fields: Fields, where: str) -> FieldDict:
+    """Return the context length under its usual name, for a type with another name for it."""
+    own = ROTARY[type].length_field if type in ROTARY else ""
+    usual, stated = fields.get("max_position_embeddings"), fields.get(own)
+    if stated is None:
+        return {}
+    demand_sound({"max_position_embeddings": stated}, where, NAMES)
+    if usual not in (None, stated):
+        raise UserError(
+            f"{where}: {own}: it is {stated!r}, but max_position_embeddings is {usual!r}",
+            "they are two names for one thing: keep one",
+        )
+    return {"max_position_embeddings": stated}
 
 
 IS_PART = "(part of a file)"

@@ -60,7 +60,12 @@ USUAL: Mapping[str, Any] = {
     "no_rope_layer_interval": 4,
 }
 """Values of fields that a file does not have, the same in all types that read them."""
-PATTERNS = ("sliding_window_pattern", "global_attn_every_n_layers", "full_attention_interval")
+PATTERNS = (
+    "sliding_window_pattern",
+    "global_attn_every_n_layers",
+    "full_attention_interval",
+    "layer_group_size",
+)
 """Fields with the number of layers of which one is full."""
 LAYERS = ("layer_types", "layers_block_type")
 """Fields with the kind of each layer."""

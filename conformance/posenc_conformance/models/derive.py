@@ -1,10 +1,17 @@
 """The meaning of a configuration, derived from its fields."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from posenc_conformance.models.architectures import GRIDS, LEARNED, ROTARY
-from posenc_conformance.models.block import NOT_WITH_SECTIONS, OF_TEXT, SECTIONS, block
+from posenc_conformance.models.architectures import ROTARY
+from posenc_conformance.models.block import (
+    NOT_WITH_SECTIONS,
+    OF_TEXT,
+    SECTIONS,
+    block,
+    has_null,
+    with_base,
+)
 from posenc_conformance.models.configuration import (
     Configuration,
     FieldDict,
@@ -15,6 +22,7 @@ from posenc_conformance.models.defaults import BETAS, USUAL
 from posenc_conformance.models.diffusers import AXIAL, axial
 from posenc_conformance.models.layer_kinds import (
     WITHOUT_POSITIONS,
+    bases,
     head_dim,
     is_two_sided,
     kinds,
@@ -23,6 +31,7 @@ from posenc_conformance.models.layer_kinds import (
     window,
 )
 from posenc_conformance.models.meaning import Context, Group, Meaning, Number, Temperature
+from posenc_conformance.models.types.others import GRIDS, LEARNED
 from posenc_conformance.models.without_turning import OWN, grid, table
 from posenc_conformance.scheme_file.scheme import ArgumentDict
 
@@ -54,42 +63,69 @@ def _biased(config: Configuration) -> bool:
 
 def _rotary(config: Configuration) -> Meaning:
     names = kinds(config)
-    turned = _turned(config, names)
+    own = bases(config, names)
+    turned = _turned(config, names, own)
     groups = [
-        _group(config, kind, turns, layers)
-        for (kind, turns), layers in _alike(list(zip(names, turned, strict=True))).items()
+        _group(config, kind, turns, layers, base)
+        for (kind, turns, base), layers in _alike(
+            list(zip(names, turned, own, strict=True))
+        ).items()
     ]
     named = tuple(sorted(groups, key=lambda group: group.layers))
     if len(named) == 1:
         named = (_renamed(named[0], "layers"),)
+    ids = [group.id for group in named]
+    named = tuple(
+        group if ids.count(group.id) == 1 else _renamed(group, _apart(group)) for group in named
+    )
     return Meaning(named, _context(config, named), config.layout)
+
+
+def _apart(group: Group) -> str:
+    """Return the id of one of several groups whose layers differ in their base or their kind."""
+    return f"{group.id}-{group.parameters.get('base', group.attention)}"
 
 
 def _renamed(group: Group, id: str) -> Group:
     return Group(**{**vars(group), "id": id})
 
 
-def _alike(keys: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], tuple[int, ...]]:
+Key = tuple[str, bool, Number | None]
+"""Kind of a layer, whether it is rotated, and its base if it is said for the layer."""
+
+
+def _alike(keys: Sequence[Key]) -> dict[Key, tuple[int, ...]]:
     return {
         key: tuple(number for number, other in enumerate(keys) if other == key)
         for key in dict.fromkeys(keys)
     }
 
 
-def _turned(config: Configuration, names: Sequence[str]) -> list[bool]:
+def _turned(
+    config: Configuration, names: Sequence[str], bases: Sequence[Number | None]
+) -> list[bool]:
     """Return for each layer whether its queries and keys are rotated."""
     style = ROTARY[config.type]
     if style.layers in ("chunked", "unturned"):
         return rotated(config, len(names))
+    if style.base_of_layers:
+        return [base != 0 for base in bases]
     if style.rotation_field and config.get(style.rotation_field) != "rope":
         return [False for _ in names]
     if style.unrotated is not None:
         whole = style.turns_without_window and window(config, "sliding") is None
-        return [whole or name != style.unrotated for name in names]
-    return [name not in WITHOUT_POSITIONS for name in names]
+        still = (style.unrotated, *WITHOUT_POSITIONS)
+        return [whole or name not in still for name in names]
+    return [name not in WITHOUT_POSITIONS and not has_null(config, name) for name in names]
 
 
-def _group(whole: Configuration, kind: str, turns: bool, layers: tuple[int, ...]) -> Group:
+def _group(
+    whole: Configuration,
+    kind: str,
+    turns: bool,
+    layers: tuple[int, ...],
+    base: Number | None,
+) -> Group:
     config = of_kind(whole, kind, layers)
     reach = window(config, kind)
     if not turns:
@@ -101,7 +137,7 @@ def _group(whole: Configuration, kind: str, turns: bool, layers: tuple[int, ...]
             window=reach,
             temperature=_temperature(config, turns, {}),
         )
-    settings = block(config, kind)
+    settings = with_base(config, block(config, kind), base)
     scheme, call, combination, options, parameters = _rotation(config, settings)
     return Group(
         id=kind,
@@ -250,6 +286,15 @@ def _proportional(config: Configuration, settings: Fields, parameters: ArgumentD
     return "p-rope", "p_rope", config.layout, {}, parameters
 
 
+AMONG_AXES: Mapping[tuple[str, str], str] = {
+    ("half", "in order"): "qwen2-vl",
+    ("half", "in turn"): "qwen3-vl",
+    ("interleaved", "in order"): "glm-4v",
+    ("interleaved", "alternating"): "ernie-4-5-vl",
+}
+"""Combinations of ``m_rope``, by the layout and by how pairs are distributed to axes."""
+
+
 def _sections(
     config: Configuration,
     settings: Fields,
@@ -260,6 +305,11 @@ def _sections(
     axes = ROTARY[config.type].sections
     assert axes is not None
     sections = list(settings.get("mrope_section") or axes.pairs)
+    if axes.alternating and len(sections) == 3:
+        height, wide, time = sections
+        if height != wide:
+            raise config.wrong("mrope_section", f"of {sections}, height and width must be equal")
+        sections = [time, height, wide]
     if settings["rope_type"] != "default":
         type = settings["rope_type"]
         raise config.wrong("rope_type", NOT_WITH_SECTIONS.format(type), OF_TEXT.format(type))
@@ -278,7 +328,10 @@ def _sections(
         if settings.get(name, axes.interleaved) is not axes.interleaved:
             raise config.wrong(name, f"it is not {axes.interleaved}, as in all known {config.type}")
     part = {name: value for name, value in parameters.items() if name != "rotary_dim"}
-    combination = "qwen3-vl" if axes.interleaved else "qwen2-vl"
+    form = "in turn" if axes.interleaved else "alternating" if axes.alternating else "in order"
+    combination = AMONG_AXES.get((config.layout, form))
+    if combination is None:
+        raise config.wrong("model_type", f"nothing is known of it with the layout {config.layout}")
     return "m-rope", "m_rope", combination, partial, {**part, "sections": sections}
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import Configuration, Fields
@@ -35,30 +36,28 @@ def kinds(config: Configuration) -> list[str]:
 
     Raises UserError for kinds that are unknown, or that other fields contradict.
     """
-    count = config.whole("num_hidden_layers")
-    implied = _implied(config, count)
     field = "layer_types" if config.get("layer_types") is not None else "layers_block_type"
-    listed = config.listed(field)
+    listed, count = _without_mlps(config, config.listed(field))
+    implied = _implied(config, count)
     if config.get(field) is None:
         derived = implied or ["full"] * count
         return [*derived[:-1], "full"] if ROTARY[config.type].ends_full else derived
+    names = ROTARY[config.type].kind_names or KINDS_BY_NAME
     for name in listed:
-        if name not in KINDS_BY_NAME:
-            raise config.wrong(
-                "layer_types", f"{name!r} is not known", f"known are {[*KINDS_BY_NAME]}"
-            )
-    stated = [KINDS_BY_NAME[name] for name in listed]
+        if name not in names:
+            raise config.wrong("layer_types", f"{name!r} is not known", f"known are {[*names]}")
+    stated = [names[name] for name in listed]
     if len(stated) != count:
         raise config.wrong(
             "layer_types", f"it names {len(stated)} layers, but num_hidden_layers is {count}"
         )
-    names = (
+    patterns = (
         "sliding_window_pattern",
         "full_attn_idxs",
         "attn_layer_indices",
         "global_attn_every_n_layers",
     )
-    says = [name for name in names if config.get(name) is not None]
+    says = [name for name in patterns if config.get(name) is not None]
     if says and implied and implied != stated:
         raise config.wrong(
             says[0], f"it is {config.get(says[0])!r}, but layer_types says something else"
@@ -80,12 +79,22 @@ def kinds(config: Configuration) -> list[str]:
     return stated
 
 
+def _without_mlps(config: Configuration, listed: list[Any]) -> tuple[list[Any], int]:
+    """Return the kinds and the number of layers, whether or not their MLPs are listed as layers."""
+    count = config.whole("num_hidden_layers")
+    if ROTARY[config.type].mlps_listed and listed[1::2] and set(listed[1::2]) == {"mlp"}:
+        return listed[::2], count // 2
+    return listed, count
+
+
 def _demand_had(
     config: Configuration, stated: Sequence[str], implied: Sequence[str] | None
 ) -> None:
     """Raise UserError for kinds of layers that no model of this type has."""
     style = ROTARY[config.type]
-    linear = "linear" in (implied or ()) or (style.layers == "listed" and not style.blocks)
+    linear = style.linear
+    if linear is None:
+        linear = "linear" in (implied or ()) or (style.layers == "listed" and not style.blocks)
     permitted = {"linear": linear, "chunked": style.layers == "chunked"}
     for kind in dict.fromkeys(stated):
         if not permitted.get(kind, True):
@@ -149,6 +158,12 @@ def _every(config: Configuration) -> int | str | None:
 def _are_listed(config: Configuration) -> bool:
     """Return whether the configuration names the kind of each layer."""
     return any(config.get(name) is not None for name in LAYERS)
+
+
+def _backwards(config: Configuration, count: int) -> list[str]:
+    """Make the last layer of each pattern full, counted from the end, and the others sliding."""
+    every = ROTARY[config.type].pattern or 1
+    return ["sliding" if (count - 1 - number) % every else "full" for number in range(count)]
 
 
 def _by_switch(config: Configuration, count: int) -> list[str] | None:
@@ -216,6 +231,7 @@ def _listed(config: Configuration, count: int) -> list[str] | None:
 
 RULES: Mapping[str, Callable[[Configuration, int], list[str] | None]] = {
     "alternating": _alternating,
+    "backwards": _backwards,
     "chunked": _chunked,
     "crossed": _crossed,
     "late": _late,
@@ -247,7 +263,7 @@ def is_two_sided(config: Configuration) -> bool:
         raise config.wrong(
             "use_bidirectional_attention", f"{value!r} is not known here", "known is 'vision'"
         )
-    return ROTARY[config.type].local_attention is not None or value is True
+    return ROTARY[config.type].two_sided or value is True
 
 
 def _is_switched(config: Configuration) -> bool:
@@ -258,6 +274,8 @@ def _window(config: Configuration) -> int | None:
     usual = ROTARY[config.type].local_attention
     if usual is not None:
         size = config.usual("local_attention", usual) // 2
+        if config.get("sliding_window", size) != size:
+            raise config.wrong("sliding_window", f"it is not {size}, half of local_attention")
     elif _is_switched(config) and not config.get("use_sliding_window"):
         return None
     else:
@@ -266,9 +284,24 @@ def _window(config: Configuration) -> int | None:
             raise config.wrong(
                 "sliding_window", "it is 0", "a query sees at least its own position"
             )
-        if size is not None and is_two_sided(config):
+        if size is not None and is_two_sided(config) and not ROTARY[config.type].two_sided:
             size //= 2
     return None if size is None else int(size)
+
+
+def bases(config: Configuration, names: Sequence[str]) -> list[Any]:
+    """Return the base that is stated for each layer; 0 for no rotation, None for the usual base.
+
+    Raises UserError if the list has not one entry for each layer.
+    """
+    style, field = ROTARY[config.type], "layer_rope_theta"
+    stated = config.listed(field)
+    if style.base_of_layers == "switch":
+        stated = stated or [0 if n == "full" else None for n in _backwards(config, len(names))]
+    stated = stated or [None for _ in names]
+    if len(stated) != len(names):
+        raise config.wrong(field, f"it names {len(stated)} layers, and there are {len(names)}")
+    return stated
 
 
 def rotated(config: Configuration, count: int) -> list[bool]:
@@ -361,7 +394,7 @@ def head_dim(config: Configuration) -> int:
     if ROTARY[config.type].latent:
         config.usual("qk_rope_head_dim", ROTARY[config.type].defaults["qk_rope_head_dim"])
         size = config.whole("qk_rope_head_dim")
-        if config.get("head_dim", size) != size:
+        if config.get("head_dim", size) != size and not ROTARY[config.type].heads_apart:
             raise config.wrong(
                 "head_dim", f"it is {config.get('head_dim')}, but qk_rope_head_dim is {size}"
             )

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from posenc_conformance.errors import UserError
-from posenc_conformance.models.architectures import GRIDS, LEARNED, NOT_SPECIFIED, ROTARY, TEXTS
+from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.defaults import TRANSFORMERS, Default
+from posenc_conformance.models.types.others import GRIDS, LEARNED, TEXTS
+from posenc_conformance.models.types.refused import NOT_SPECIFIED
 
 TEXT = ("text_config", "thinker_config", "llm_config", "language_config", "llm_cfg")
 """Keys under which the configuration of a multimodal model has its text part."""

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
-from posenc_conformance.models.architectures import LEARNED, ROTARY
+from posenc_conformance.models.architectures import ROTARY
+from posenc_conformance.models.types.others import LEARNED
 
 ABOUT_POSITIONS = re.compile(
     r"rope|rotary|position|sinusoid|yarn|alibi|ntk|mscale|relative|theta|frequenc|base_freq|"
@@ -25,14 +26,15 @@ _IGNORED: Mapping[str, str] = {
     "what logits or hidden states are multiplied by at every position alike": "logits_scaling "
     "full_attn_alpha_factor full_attn_beta_factor linear_attn_alpha_factor "
     "layernorm_full_attention_alpha layernorm_full_attention_beta "
-    "linear_attn_beta_factor logit_scaling residual_scaling",
+    "linear_attn_beta_factor logit_scaling residual_gate_temperature residual_scaling",
     "what scores are divided by, and multiplied by again before the softmax": ""
     "apply_query_key_layer_scaling",
     "channels of other parts of a head, or of layers without positions": "qk_nope_head_dim "
     "hidden_size_per_layer_input vocab_size_per_layer_input chunk_size mamba_chunk_size "
     "num_global_key_value_heads",
     "layers that are not part of the model proper, but predict further tokens": "mtp_layer_types "
-    "mtp_layers_block_type mtp_hybrid_override_pattern mtp_per_layer_config",
+    "mtp_layers_block_type mtp_hybrid_override_pattern mtp_loss_scaling_factor "
+    "mtp_per_layer_config",
     "how texts are generated or prepared": "temperature chunk_size_feed_forward "
     "cross_attention_hidden_size bos_token_position",
     "how a model is trained on several machines": "context_parallel_size local_rank",
@@ -43,7 +45,7 @@ _IGNORED: Mapping[str, str] = {
     "audio_seq_length acoustic_tokenizer_chunk_size positional_encoding_temperature "
     "positional_embedding_temperature "
     "global_backprop_contrastive global_contrastive_weight temperature_init_value "
-    "vision_num_cross_attention_layers",
+    "vision_num_cross_attention_layers cross_layer_interval",
     "how weights are stored, and how attention is computed": "compression_config attn_type "
     "for_llm_compressor",
 }

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 
 from posenc_conformance.errors import in_line
-from posenc_conformance.models.architectures import GRIDS, LEARNED
 from posenc_conformance.models.configuration import Configuration
 from posenc_conformance.models.meaning import Context, Group, Meaning
+from posenc_conformance.models.types.others import GRIDS, LEARNED
 from posenc_conformance.models.understood import ABOUT_POSITIONS, IGNORED
 from posenc_conformance.models.unturned import jamba, kimi_linear, nemotron_h
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments

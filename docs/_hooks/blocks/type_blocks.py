@@ -6,10 +6,12 @@ from posenc_lab.models.configurations import ELSEWHERE
 from posenc_lab.models.spellings import tally
 
 from markup import code, paragraph, table
-from posenc_conformance.models.architectures import GRIDS, LEARNED, NOT_SPECIFIED, ROTARY
+from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import OTHERS
 from posenc_conformance.models.diffusers import AXIAL, REFUSED
 from posenc_conformance.models.metadata import ARCHITECTURES
+from posenc_conformance.models.types.others import GRIDS, LEARNED
+from posenc_conformance.models.types.refused import NOT_SPECIFIED
 
 WHAT: Mapping[str, Iterable[str]] = {
     "queries and keys are rotated": ROTARY,

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from posenc_conformance.models.architectures import GRIDS, LEARNED, ROTARY
+from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import OTHERS
+from posenc_conformance.models.types.others import GRIDS, LEARNED
 
 Fields = dict[str, Any]
 
@@ -15,6 +16,7 @@ COMMON: Fields = {
     "max_position_embeddings": 4096,
 }
 SECTIONS: Fields = {"rope_scaling": {"type": "mrope", "mrope_section": [8, 12, 12]}}
+IN_ORDER: Fields = {"rope_scaling": {"rope_type": "default", "mrope_section": [8, 12, 12]}}
 IN_TURN: Fields = {"rope_scaling": {"rope_type": "default", "mrope_section": [12, 10, 10]}}
 OF_QWEN_3_5: Fields = {
     "rope_parameters": {
@@ -61,6 +63,31 @@ GEMMA_4: Fields = {
             "partial_rotary_factor": 0.25,
             "rope_theta": 1000000.0,
         },
+    },
+}
+
+SLIDING: Fields = {
+    "sliding_window": 512,
+    "layer_types": (["sliding_attention"] * 3 + ["full_attention"]) * 2,
+}
+BASES: Fields = {"sliding_window": 512, "rope_parameters": BY_KIND["rope_parameters"]}
+COMPASS: Fields = {
+    **SLIDING,
+    "rope_parameters": {
+        "sliding_attention": {"rope_theta": 50000.0, "mrope_section": [12, 10, 10]},
+        "full_attention": None,
+    },
+}
+LFM_3: Fields = {
+    **GEMMA_4,
+    "layer_types": ["conv", "sliding_attention", "full_attention", "conv"] * 2,
+}
+ZAYA: Fields = {
+    "sliding_window": 512,
+    "layer_types": (["hybrid_sliding"] * 3 + ["hybrid"]) * 2,
+    "rope_parameters": {
+        "hybrid_sliding": {"rope_theta": 10000.0, "partial_rotary_factor": 0.5},
+        "hybrid": {"rope_theta": 5000000.0, "partial_rotary_factor": 0.5},
     },
 }
 
@@ -116,11 +143,43 @@ OWN: dict[str, Fields] = {
     "xlm-roberta": {"pad_token_id": 1},
     "xlm-roberta-xl": {"pad_token_id": 1},
     "camembert": {"pad_token_id": 1},
+    "cohere_compass_text": COMPASS,
+    "cosmos3_edge_text": {"head_dim": 64, **IN_TURN},
+    "dory": BY_KIND,
+    "embedding_gemma2_text": BASES,
+    "ernie4_5_vl_moe_text": {
+        "rope_scaling": {"rope_type": "default", "mrope_section": [11, 11, 10]}
+    },
+    "flint": SLIDING,
+    "glm4v_text": IN_ORDER,
+    "glm_image_text": IN_ORDER,
+    "glm_ocr_text": IN_ORDER,
+    "granite_swa": {"layer_rope_theta": [10000, 5000, 0, 0, 20000, 10000, 0, 5000]},
+    "granitemoe_swa": {"layer_rope_theta": [10000, 5000, 0, 0, 20000, 10000, 0, 5000]},
+    "higgs_audio_v2": {"rope_parameters": {"rope_theta": 500000, **LLAMA_3["rope_scaling"]}},
+    "lara_mini": {
+        "layer_types": [
+            "linear_attention",
+            "sliding_attention",
+            "full_attention",
+            "sliding_attention",
+        ]
+        * 2
+    },
+    "lfm3": LFM_3,
+    "paddleocr_vl_text": {"head_dim": 64, **IN_ORDER},
+    "ultrabert": BASES,
+    "zaya": ZAYA,
 }
 """Fields that a type needs in addition to COMMON."""
 
 ELSEWHERE: Mapping[str, str] = {
     "chameleon": "it is not made without what reads its images",
+    "csm": "it is not made without what reads its sound",
+    "evolla": "it is not made without what reads its proteins",
+    "gradium_phonon_tts": "the sizes of its parts hang on each other",
+    "idefics": "it does not run without images",
+    "timesfm2_5": "it reads numbers, not tokens",
     "falcon": "its heads stand where others have the batch",
     "gptj": "it turns with sines of its own",
     "codegen": "it turns with sines of its own",

@@ -166,12 +166,14 @@ BASE: Mapping[str, str] = {
     "gpt_neox": "rotary_emb_base",
     "gpt_neox_japanese": "rotary_emb_base",
     "modernbert": "global_rope_theta",
+    "modernbert-decoder": "global_rope_theta",
 }
 """The field of the base, for types that don't call it rope_theta."""
 BASES: Mapping[str, tuple[str, str]] = {
     "gemma3_text": ("rope_theta", "rope_local_base_freq"),
     "gemma3n_text": ("rope_theta", "rope_local_base_freq"),
     "modernbert": ("global_rope_theta", "local_rope_theta"),
+    "modernbert-decoder": ("global_rope_theta", "local_rope_theta"),
 }
 """The fields of the bases, first that of full layers, then that of local ones."""
 

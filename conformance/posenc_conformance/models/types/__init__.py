@@ -1,0 +1,1 @@
+"""Types of models whose queries and keys are not rotated, or that are not read."""
