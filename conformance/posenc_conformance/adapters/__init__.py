@@ -5,6 +5,7 @@ The helpers are for libraries of any framework, and importing this module import
 helpers for one framework.
 """
 
+from posenc_conformance.adapters.axes import of_both, of_queries
 from posenc_conformance.adapters.functions import bias, mask, module, rope, rope_by_tables, table
 from posenc_conformance.adapters.helpers import (
     ALL_FLOATS,
@@ -40,6 +41,8 @@ __all__ = [
     "in_stretches",
     "mask",
     "module",
+    "of_both",
+    "of_queries",
     "once",
     "rope",
     "rope_by_tables",

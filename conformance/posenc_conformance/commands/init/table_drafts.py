@@ -8,6 +8,7 @@ import numpy as np
 
 from posenc_conformance.commands.init.candidates import Found
 from posenc_conformance.commands.init.draft import (
+    FIRST_RESULT,
     IMPORTS,
     LENGTH,
     ZEROS,
@@ -124,6 +125,8 @@ def _rows(
     arguments: dict[str, Any] = {"positions": np.arange(3, 3 + ROWS), "dim": DIM}
     value = raw.value({**arguments, **dict.fromkeys(keywords, 10000.0)})
     pick = "[0]" if isinstance(value, (tuple, list)) and value else ""
+    if pick and len(value) > 1:
+        raw = replace(raw, notes=(FIRST_RESULT,))
     shape = tuple(getattr(value[0] if pick else value, "shape", ()))
     own = [size for size in shape if size != 1]
     flat = "" if list(shape) == own else ".reshape(-1, dim)"
