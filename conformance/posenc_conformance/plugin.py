@@ -230,12 +230,13 @@ def pytest_configure(config: pytest.Config) -> None:
                 "--impl is empty, perhaps because a variable is not set",
                 "say which implementation to judge: --impl=NAME",
             )
+        from posenc_conformance.commands.init.in_memory import load_or_guess
         from posenc_conformance.pytest_run.planning import plan_run
         from posenc_conformance.pytest_run.run import NAME, Run
 
         if set_up:
             config.option.impl = set_up
-        plan = plan_run(config, beside_tests=bool(set_up))
+        plan = plan_run(config, load_or_guess, beside_tests=bool(set_up))
         run = Run(config, plan.request, alone=not set_up)
         run.judge(plan)
     except UserError as error:

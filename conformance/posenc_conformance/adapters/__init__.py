@@ -23,6 +23,7 @@ from posenc_conformance.adapters.helpers import (
     rows_of,
     span,
 )
+from posenc_conformance.adapters.packages import bare_package
 from posenc_conformance.adapters.ranks import by_ranks
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Array",
     "Function",
     "Positions",
+    "bare_package",
     "bias",
     "by_heads",
     "by_ranks",

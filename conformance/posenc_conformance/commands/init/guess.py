@@ -21,6 +21,8 @@ HINTS = {
     "alibi_bias": r"alibi|pos.*bias",
     "t5_bucket": r"bucket",
     "t5_bias": r"t5|rel.*bias|pos.*bias",
+    "sliding_window": r"window|sliding|local",
+    "causal_mask": r"causal",
 }
 """Calls that are tried, and a pattern of names that suggest each."""
 OF_KEYS = "rope-kernel"

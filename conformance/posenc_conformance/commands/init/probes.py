@@ -104,6 +104,16 @@ def t5_bias(base: float = BASE) -> list[Arguments]:
     ]
 
 
+def causal_mask(base: float = BASE) -> list[Arguments]:
+    """Return lengths, first with fewer queries than keys."""
+    return [{"q_len": 5, "k_len": 12}, {"q_len": 7, "k_len": 7}]
+
+
+def sliding_window(base: float = BASE) -> list[Arguments]:
+    """Return lengths and windows, first with fewer queries than keys."""
+    return [{"q_len": 7, "k_len": 12, "window": 4}, {"q_len": 9, "k_len": 9, "window": 2}]
+
+
 PROBES = {
     "rope": rope,
     "rope_query_key": rope_query_key,
@@ -114,6 +124,8 @@ PROBES = {
     "alibi_bias": alibi_bias,
     "t5_bucket": t5_bucket,
     "t5_bias": t5_bias,
+    "causal_mask": causal_mask,
+    "sliding_window": sliding_window,
 }
 FIXED = {"num_buckets": 32, "max_distance": 128, "scale": 1.0}
 """The assumed values of parameters that a library does not let its callers choose."""

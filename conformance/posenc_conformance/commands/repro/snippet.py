@@ -7,12 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from posenc_conformance.adapters.find import Implementation, load_adapter, registered, target
+from posenc_conformance.adapters.find import Implementation, registered, target
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS, Check, Options, checks_of
 from posenc_conformance.checks.execution import Execution, execute
 from posenc_conformance.checks.model_adapter import LEVEL, subjects_of
 from posenc_conformance.checks.model_adapter import checks as checks_of_model
+from posenc_conformance.commands.init.in_memory import load_here
 from posenc_conformance.commands.repro.conversation import conversation
 from posenc_conformance.commands.repro.record import Given, Made, Recorded
 from posenc_conformance.commands.repro.script import Script
@@ -47,7 +48,7 @@ def snippet(
     manifest = manifest_of(implementation_name)
     if manifest is not None:
         return _asked_again(id, implementation_name, manifest, options, schemes, models)
-    implementation = load_adapter(implementation_name)
+    implementation = load_here(implementation_name)
     check, subject = _check(id, implementation, schemes, models)
     wrong = _failure(check, options)
     name = check.id.partition("[")[0] if check.level == "behaviour" else ""
@@ -55,7 +56,9 @@ def snippet(
     calls = subject.calls[: last + 1]
     result = _repeated(implementation_name, subject, calls[-1])
     script = Script([id, wrong.text.splitlines()[0]], result)
-    script.adapter = f"{_write_loading(implementation_name, script)}.{subject.name}"
+    script.adapter = (
+        f"{_write_loading(implementation_name, implementation.text, script)}.{subject.name}"
+    )
     if name in BETWEEN_CALLS:
         _write_sequence(script, calls, name)
     elif _is_like(calls[-1], result) or name in ("no-alias", "inputs-untouched"):
@@ -183,7 +186,7 @@ def _differs(calls: Sequence[Made], made: Made) -> bool:
 
 def _repeated(name: str, subject: Recorded, made: Made) -> object:
     """Make the same call with a new adapter; return its result, or the exception it raises."""
-    method = getattr(load_adapter(name).adapter, subject.name)
+    method = getattr(load_here(name).adapter, subject.name)
     values = {
         key: value.made() if isinstance(value, Given) else value
         for key, value in made.arguments.items()
@@ -322,8 +325,10 @@ def _worst(made: Made) -> tuple[int, ...]:
     return compare(made.case, got).index
 
 
-def _write_loading(name: str, script: Script) -> str:
-    """Write lines that load the adapter, and return its expression."""
+def _write_loading(name: str, text: str, script: Script) -> str:
+    """Write lines that load the adapter, or its ``text``, and return its expression."""
+    if text:
+        return f"{script.load_text(text, Path.cwd())}.Adapter()"
     adapter, point = target(name), registered().get(name)
     module, _, attribute = (point.value if point else name).partition(":")
     if not point and module.endswith(".py"):
