@@ -32,7 +32,8 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         "--impl",
         metavar="NAME",
         help="judge this implementation: a registered name (see 'posenc list'), "
-        "module:attribute, the path of an adapter file, a program: './build/adapter --flag', or "
+        "module:attribute, the path of an adapter file, a module or file without an adapter, as "
+        "'posenc init' claims it, a program: './build/adapter --flag', or "
         "an engine that runs a probe: its address, http://localhost:8000/v1, the probe's folder, "
         "for transformers, or logits:module:function",
     )
