@@ -119,6 +119,15 @@ def test_further_results_are_said_to_be_unjudged(
     assert calls(path) == {"rope", "sinusoidal"}
 
 
+def test_keys_of_what_is_not_in_the_adapter_are_said_to_be_unjudged(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = keys.MODULE.replace("KEYS", keys.OF_HALVES)
+    second = keys.MODULE.replace("KEYS", "k").replace(keys.ROTATIONS, "").replace("Rotary", "Rope")
+    written(folder, "two_of_keys", first + second)
+    assert "and its keys were not looked at; to write one" in capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_the_scheme_of_keys_can_be_asked_for(folder: Path) -> None:
     source = keys.MODULE.replace("KEYS", keys.OF_HALVES)

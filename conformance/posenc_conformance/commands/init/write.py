@@ -105,7 +105,8 @@ def wrapped(line: str) -> str:
 
 def _leftovers(guess: Guess) -> Iterator[str]:
     for fit in guess.others:
-        yield f"{_name_of(fit)} fits too: {fit.combination.name}."
+        of = ", its keys unseen" if fit.draft.both else ""
+        yield f"{_name_of(fit)} fits too: {fit.combination.name}{of}."
     for fit in guess.near:
         yield f"{_name_of(fit)} fits nothing; nearest is {fit.combination.name}: {fit.mistake}."
     if guess.unknown:
@@ -129,7 +130,8 @@ def words(library: Library, guess: Guess) -> Iterator[str]:
     for fit in guess.others:
         part = fit.draft.parts[0]
         yield (
-            f"{_name_of(fit)} behaves like {fit.combination.name} too, but is not in the adapter; "
+            f"{_name_of(fit)} behaves like {fit.combination.name} too, but is not in the adapter"
+            f"{', and its keys were not looked at' if fit.draft.both else ''}; "
             f"to write one for it: posenc init {part.module}:{part.path}"
         )
     for fit in guess.near:
