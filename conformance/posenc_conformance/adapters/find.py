@@ -153,7 +153,10 @@ def is_module(name: str) -> bool:
         return False
     root = name.partition(".")[0]
     here = any(map(os.path.exists, (f"{root}.py", f"{root}/__init__.py")))
-    return here or importlib.util.find_spec(root) is not None
+    try:
+        return here or importlib.util.find_spec(root) is not None
+    except ValueError:  # of __main__
+        return False
 
 
 def _from_file(name: str, path: Path, attribute: str) -> Any:
