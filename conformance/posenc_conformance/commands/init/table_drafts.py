@@ -102,7 +102,7 @@ def _stored(call: Call, found: Found, made: Maker, base: str) -> list[str]:
     length = [LENGTH] if "length" in made.used else []
     keywords = (base,) if "base" in made.used else ()
     raw = _draft(call, found, made, [*length, made.line, "return module"], keywords)
-    own = vars(raw.value(_sample(keywords)))
+    own = getattr(raw.value(_sample(keywords)), "__dict__", {})  # none if it cannot be made
     buffers, weights = own.get("_buffers") or {}, own.get("_parameters") or {}
     return [
         name
