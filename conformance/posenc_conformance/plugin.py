@@ -164,7 +164,8 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         "--impl",
         metavar="NAME",
         help="judge this implementation: a registered name (see 'posenc list'), "
-        "module:attribute, the path of an adapter file, a program: './build/adapter --flag', or "
+        "module:attribute, the path of an adapter file, a module or file without an adapter, as "
+        "'posenc init' claims it, a program: './build/adapter --flag', or "
         "an engine that runs a probe: its address, http://localhost:8000/v1, the probe's folder, "
         "for transformers, or logits:module:function",
     )
@@ -233,12 +234,13 @@ def pytest_configure(config: pytest.Config) -> None:
                 "--impl is empty, perhaps because a variable is not set",
                 "say which implementation to judge: --impl=NAME",
             )
+        from posenc_conformance.commands.init.in_memory import load_or_guess
         from posenc_conformance.pytest_run.planning import plan_run
         from posenc_conformance.pytest_run.run import NAME, Run
 
         if set_up:
             config.option.impl = set_up
-        plan = plan_run(config, beside_tests=bool(set_up))
+        plan = plan_run(config, load_or_guess, beside_tests=bool(set_up))
         run = Run(config, plan.request, alone=not set_up)
         run.judge(plan)
     except UserError as error:

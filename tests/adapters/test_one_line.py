@@ -72,6 +72,36 @@ class Restarts(Rope):
         return super().__call__(x)
 
 
+class OfBoth(Rope):
+    """A module that rotates queries and keys, as attention calls it."""
+
+    def __call__(self, q: Array, k: Array, offset: int = 0) -> Any:  # type: ignore[override]
+        return self.queries(q, offset), self.keys(k, offset)
+
+    def queries(self, q: Array, offset: int) -> Array:
+        return super().__call__(q, offset)
+
+    def keys(self, k: Array, offset: int) -> Array:
+        return super().__call__(k, offset)
+
+
+class KeysRestart(OfBoth):
+    """A module that rotates keys from position 0 on."""
+
+    def keys(self, k: Array, offset: int) -> Array:
+        return super().keys(k, 0)
+
+
+def apply_both(q: Array, k: Array, positions: Array, base: float = 10000.0) -> dict[str, Array]:
+    """Take [seq, heads, dim], and return a dict."""
+    angles = angles_of(positions, q.shape[-1], base)[:, None]
+    return {"key": turned(k, angles), "query": turned(q, angles)}
+
+
+def apply_to_queries(q: Array, k: Array, positions: Array, base: float = 10000.0) -> list[Array]:
+    return [apply_both(q, k, positions, base)["query"], k]
+
+
 def sinusoid(length: int, dim: int) -> Array:
     angles = angles_of(np.arange(length), dim, 10000.0)
     table = np.stack([np.sin(angles), np.cos(angles)], -1).reshape(length, dim)
@@ -107,6 +137,12 @@ RIGHT: dict[str, Callable[[], object]] = {
     "module of whole sequences": lambda: adapters.module(
         Rope, layout="half", offset=None, shape="hsd", arrays="numpy"
     ),
+    "module of queries and keys": lambda: adapters.module(
+        OfBoth, layout="half", offset="offset", shape="hsd", keys=True, arrays="numpy"
+    ),
+    "queries, keys and positions": lambda: adapters.rope(
+        apply_both, layout="half", shape="shd", keys=True
+    ),
     "table": lambda: adapters.table(sinusoid, base=10000.0, when=lambda dim: dim % 2 == 0),
     "bias": lambda: adapters.bias(
         alibi,
@@ -141,9 +177,19 @@ def test_positions_that_restart_are_found() -> None:
     assert failed(judged(restarts))
 
 
+WRONG_KEYS: dict[str, Callable[[], object]] = {
+    "tables": lambda: adapters.rope_by_tables(apply_wrong_keys, tables, layout="half"),
+    "module": lambda: adapters.module(
+        KeysRestart, layout="half", offset="offset", shape="hsd", keys=True, arrays="numpy"
+    ),
+    "function": lambda: adapters.rope(apply_to_queries, layout="half", shape="shd", keys=True),
+}
+
+
 @pytest.mark.slow
-def test_keys_are_judged_like_queries() -> None:
-    wrong = adapters.rope_by_tables(apply_wrong_keys, tables, layout="half")
+@pytest.mark.parametrize("make", WRONG_KEYS.values(), ids=WRONG_KEYS)
+def test_keys_are_judged_like_queries(make: Callable[[], object]) -> None:
+    wrong = make()
     failures = failed(judged(wrong))
     assert {verdict.check.subject.name for verdict in failures} == {"rope_query_key"}
 
@@ -159,6 +205,11 @@ def test_the_claimed_layout_is_judged() -> None:
 def test_a_parameter_that_the_function_lacks_must_be_claimed() -> None:
     with pytest.raises(UserError, match="base"):
         subjects(adapters.rope(turned, layout="half"), schemes())
+
+
+def test_keys_are_judged_of_rope_alone() -> None:
+    with pytest.raises(UserError, match="keys"):
+        adapters.rope(apply_both, layout="half", call="llama3", keys=True)
 
 
 def test_an_adapter_is_named_after_its_function_or_class() -> None:

@@ -129,6 +129,14 @@ def test_an_adapter_of_a_library_runs_as_it_was_written(folder: Path) -> None:
     assert judged(path, "rope.yaml").returncode == pytest.ExitCode.OK
 
 
+def test_a_class_that_cannot_be_made_is_left_to_the_user(folder: Path) -> None:
+    source = (
+        "class PositionalEncoding:\n    def __init__(self, dim):\n        raise OSError('no GPU')\n"
+    )
+    path = written(folder, "that_cannot_be_made", source)
+    assert "def rope(" in path.read_text(encoding="utf-8")
+
+
 def test_a_library_without_encodings_gives_the_template(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -300,6 +300,51 @@ def posemb_sincos_2d(h, w, dim, temperature=10000.0):
     return np.concatenate([np.sin(x), np.cos(x), np.sin(y), np.cos(y)], 1)
 """
 
+SLOPES_OF_N = (
+    ALIBI_SLOPES.replace("n_heads", "n")
+    .replace("power_of_2(n)", "power_of_2(m)")
+    .replace("log2(n) - 3))", "log2(m) - 3))")
+    .replace("in range(n)]", "in range(m)]")
+)
+
+WINDOW_MASK = """
+import numpy as np
+
+def make_window_mask(q_len, k_len, window):
+    at, key = np.arange(k_len - q_len, k_len)[:, None], np.arange(k_len)
+    return (key <= at) & (key > at - window)
+"""
+
+ADDITIVE_MASK = """
+import numpy as np
+
+def sliding_window_mask(seq_len, window):
+    distance = np.arange(seq_len)[:, None] - np.arange(seq_len)
+    return np.where((distance >= 0) & (distance <= window), 0.0, -np.inf)
+"""
+
+CAUSAL_MASK = """
+import numpy as np
+
+def causal_mask(size):
+    return np.triu(np.ones((1, 1, size, size), bool), 1)
+"""
+
+STORED_TABLE = """
+import numpy as np
+
+class PositionalEncoding:
+    def __init__(self, d_model, max_len=5000):
+        angles = np.arange(max_len)[:, None] * 10000.0 ** (-np.arange(0, d_model, 2) / d_model)
+        self.sines_and_cosines = np.empty((1, max_len, d_model), np.float32)
+        self.sines_and_cosines[0, :, 0::2] = np.sin(angles)
+        self.sines_and_cosines[0, :, 1::2] = np.cos(angles)[:, : d_model // 2]
+"""
+
+STORED_TABLE_OF_FIXED_LENGTH = STORED_TABLE.replace("d_model, max_len=5000", "d_model").replace(
+    "max_len", "3000"
+)
+
 SQUARES = 2047
 HALVES = ("float32", "bfloat16", "float16")
 LIBRARIES = (
@@ -330,5 +375,26 @@ LIBRARIES = (
     ),
     Library("t5_of_table", T5_BIAS, "t5_bias", "bidirectional", {}, ("float32", "bfloat16")),
     Library("t5", T5_BUCKET, "t5_bucket", "bidirectional", {}, ("integer",)),
+    Library("slopes_of_n", SLOPES_OF_N, "alibi_slopes", "interpolated", {}, ("float64",)),
+    Library("window_mask", WINDOW_MASK, "sliding_window", "window-keys", {}, ("boolean",)),
+    Library(
+        "additive_mask",
+        ADDITIVE_MASK,
+        "sliding_window",
+        "window-before",
+        {},
+        ("boolean",),
+        SQUARES,
+    ),
+    Library("causal_mask", CAUSAL_MASK, "causal_mask", "end", {}, ("boolean",), SQUARES),
+    Library("stored_table", STORED_TABLE, "sinusoidal", "paper", {"base": (10000.0,)}),
+    Library(
+        "stored_table_of_fixed_length",
+        STORED_TABLE_OF_FIXED_LENGTH,
+        "sinusoidal",
+        "paper",
+        {"base": (10000.0,)},
+        max_position=2999,
+    ),
     Library("grid", GRID, "sincos_2d", "big-vision", {}, ("float64",)),
 )

@@ -8,8 +8,10 @@ from tests.libraries.right import (
     NUMPY_FUNCTION,
     SINUSOID_WHISPER,
     SINUSOID_WITH_OFFSET,
+    STORED_TABLE,
     T5_BIAS,
     TORCH_FUNCTION,
+    WINDOW_MASK,
     WITH_CACHE,
 )
 
@@ -110,5 +112,21 @@ LIBRARIES = (
         "alibi_bias",
         "symmetric",
         "bias-sign-flipped",
+    ),
+    Library(
+        "window_two_larger",
+        _changed(WINDOW_MASK, "key > at - window", "key > at - window - 2"),
+        "sliding_window",
+        "window-before",
+        "matches a window of",
+    ),
+    Library(
+        "stored_table_from_1",
+        _changed(
+            STORED_TABLE, "np.arange(max_len)[:, None] *", "np.arange(1, max_len + 1)[:, None] *"
+        ),
+        "sinusoidal",
+        "paper",
+        "positions-shifted",
     ),
 )

@@ -5,6 +5,7 @@ The helpers are for libraries of any framework, and importing this module import
 helpers for one framework.
 """
 
+from posenc_conformance.adapters.axes import of_both, of_queries
 from posenc_conformance.adapters.functions import bias, mask, module, rope, rope_by_tables, table
 from posenc_conformance.adapters.helpers import (
     ALL_FLOATS,
@@ -22,6 +23,7 @@ from posenc_conformance.adapters.helpers import (
     rows_of,
     span,
 )
+from posenc_conformance.adapters.packages import bare_package
 from posenc_conformance.adapters.ranks import by_ranks
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "Array",
     "Function",
     "Positions",
+    "bare_package",
     "bias",
     "by_heads",
     "by_ranks",
@@ -40,6 +43,8 @@ __all__ = [
     "in_stretches",
     "mask",
     "module",
+    "of_both",
+    "of_queries",
     "once",
     "rope",
     "rope_by_tables",

@@ -1,6 +1,7 @@
 """Finding the implementation that ``--impl`` names."""
 
 import importlib
+import importlib.util
 import inspect
 import os
 import re
@@ -37,6 +38,10 @@ class Implementation:
     """Ends the implementation's process, if it has one of its own."""
     limits: str = ""
     """The limits of its process, in words; empty if it has no process of its own."""
+    notes: tuple[str, ...] = ()
+    """Further lines on it, to be printed first."""
+    text: str = ""
+    """Source of an adapter that is in no file."""
 
     def __post_init__(self) -> None:
         """Make names and versions printable, since a program may send any text."""
@@ -62,7 +67,14 @@ def load_adapter(name: str, point: str = "") -> Implementation:
 
     Raises UserError if there is no implementation, or it cannot be imported or instantiated.
     """
-    named = target(name, point)
+    return implementation_of(name, target(name, point))
+
+
+def implementation_of(name: str, named: Any) -> Implementation:
+    """Return the implementation of an adapter that was found by its name.
+
+    Raises UserError if a class cannot be instantiated.
+    """
     adapter = _make(name, named) if inspect.isclass(named) else named
     return Implementation(name, adapter, versions(named))
 
@@ -121,6 +133,9 @@ def target(name: str, point: str = "") -> Any:
     module, _, attribute = name.partition(":")
     if attribute:
         return _from_module(name, module, attribute)
+    if is_module(name):
+        sys.path.insert(0, str(Path.cwd()))
+        return _adapter_of(Path(name), _importing(name, lambda: importlib.import_module(name)))
     near = get_close_matches(name, by_name, n=1)
     guess = f"did you mean {near[0]!r}? " if near else ""
     shown = in_line(name)
@@ -130,6 +145,18 @@ def target(name: str, point: str = "") -> Any:
         f"registered are {', '.join(by_name) or 'none'}",
         guess + own,
     )
+
+
+def is_module(name: str) -> bool:
+    """Return whether a name is that of a module, installed or in the current folder."""
+    if not all(part.isidentifier() for part in name.split(".")):
+        return False
+    root = name.partition(".")[0]
+    here = any(map(os.path.exists, (f"{root}.py", f"{root}/__init__.py")))
+    try:
+        return here or importlib.util.find_spec(root) is not None
+    except ValueError:  # of __main__
+        return False
 
 
 def _from_file(name: str, path: Path, attribute: str) -> Any:

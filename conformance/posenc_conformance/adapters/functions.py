@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any, Literal
 
-import numpy as np
-
+from posenc_conformance.adapters.axes import arranged, joined, of_both, of_queries, restored
 from posenc_conformance.adapters.claims import claims
 from posenc_conformance.adapters.helpers import (
     FLOATS,
@@ -33,6 +32,9 @@ Names = Mapping[str, str]
 """The function's keyword for each parameter of the specification."""
 ROWS = ("x", "positions")
 """The positional arguments of a call of a rotary scheme."""
+QUERY_KEY = "rope_query_key"
+QUERIES_AND_KEYS = ("q", "k", "positions")
+"""The call that judges queries and keys, and its positional arguments."""
 WHOLE_SEQUENCES = 4095
 """Default ``max_position`` for functions that compute all positions from 0: that takes memory."""
 
@@ -43,6 +45,7 @@ def rope(
     layout: str,
     shape: str = "bhsd",
     positions: str = "s",
+    keys: bool = False,
     call: str = "rope",
     arrays: Framework = "numpy",
     names: Names | None = None,
@@ -63,8 +66,11 @@ def rope(
         ``h``, and ``b`` has length 1; without ``h`` they are merged into ``b``.
     positions : str
         The axes of positions: ``"s"`` for ``[n]``, ``"bs"`` for ``[1, n]``.
+    keys : bool
+        Whether the function takes queries and keys, ``function(q, k, positions)``, and returns
+        both. Both results are judged, the keys with fewer heads too.
     call : str
-        The call of the specification, such as ``"llama3"``.
+        The call of the specification, such as ``"llama3"``; with ``keys``, it is ``"rope"``.
     arrays : str
         The framework of the function's arrays: ``"numpy"``, ``"torch"`` or ``"jax"``.
     names : mapping, optional
@@ -75,10 +81,20 @@ def rope(
 
     def method(x: Any, where: Any, **given: Any) -> Any:
         placed = _array(arrays, where if positions == "s" else where[None])
-        return _shaped(lambda rows: function(rows, placed, **given), _array(arrays, x), shape)
+        values = _array(arrays, x)
+        if keys:
+            return of_queries(lambda q, k: function(q, k, placed, **given), values, shape)
+        return _shaped(lambda rows: function(rows, placed, **given), values, shape)
+
+    def together(q: Any, k: Any, where: Any, **given: Any) -> Any:
+        placed = _array(arrays, where if positions == "s" else where[None])
+        queries, others = _array(arrays, q), _array(arrays, k)
+        return of_both(lambda q, k: function(q, k, placed, **given), queries, others, shape)
 
     _require_letters("positions", positions, ("s", "bs"))
     claimed = {"layout": layout, "dtype": dtype, **claimed}
+    if keys:
+        return _adapter_of_both(function, call, method, together, names, claimed, taken=3)
     return _adapter(function, call, method, ROWS, names, claimed)
 
 
@@ -108,23 +124,20 @@ def rope_by_tables(
         As :func:`rope` takes them.
     """
 
-    def turned(q: Any, k: Any, where: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
+    def turn(q: Any, where: Any, given: Mapping[str, Any]) -> Function:
         cos, sin = tables(_array(arrays, where), q.shape[-1], **given)
-        rows, keys = _headed(_array(arrays, q), shape), _headed(_array(arrays, k), shape)
-        first, second = function(rows, keys, cos, sin)
-        return _unheaded(first, shape, q.shape), _unheaded(second, shape, k.shape)
+        return lambda queries, keys: function(queries, keys, cos, sin)
 
     def alone(x: Any, where: Any, **given: Any) -> Any:
-        return turned(x, x, where, given)[0]
+        return of_queries(turn(x, where, given), _array(arrays, x), shape)
 
     def together(q: Any, k: Any, where: Any, **given: Any) -> Any:
-        return np.concatenate([to_numpy(result) for result in turned(q, k, where, given)])
+        return of_both(turn(q, where, given), _array(arrays, q), _array(arrays, k), shape)
 
     claimed = {"layout": layout, "dtype": dtype, **claimed}
-    named = _name_of(function)
     of_rows = _method(tables, "rope", alone, ROWS, names, claimed)
-    of_both = _method(tables, "rope_query_key", together, ("q", "k", "positions"), names, claimed)
-    return _holding(named, {"rope": of_rows, "rope_query_key": of_both})
+    of_heads = _method(tables, QUERY_KEY, together, QUERIES_AND_KEYS, names, claimed)
+    return _holding(_name_of(function), {"rope": of_rows, QUERY_KEY: of_heads})
 
 
 def module(
@@ -133,6 +146,7 @@ def module(
     layout: str,
     offset: str | None,
     shape: str = "bhsd",
+    keys: bool = False,
     call: str = "rope",
     arrays: Framework = "torch",
     names: Names | None = None,
@@ -152,25 +166,42 @@ def module(
         The keyword by which the module takes the position of the first row, as with a KV cache:
         ``module(x, offset=128)``. If None, the module takes only whole sequences, which begin at
         position 0; ``max_position`` is then 4095 unless claimed.
+    keys : bool
+        Whether the module takes queries and keys, ``module(q, k, offset=128)``, and returns both.
+        Both results are judged.
     shape, call, arrays, names, dtype, **claimed
         As :func:`rope` takes them.
     """
     built = once(make)
 
-    def method(x: Any, where: Any, **given: Any) -> Any:
-        turn = built(x.shape[-1], **given)
-
-        rows = _array(arrays, x)
+    def stretches(turn: Function, rows: Any, where: Any) -> Any:
+        """Rotate rows with a function that takes them and the keywords of the module."""
         if offset is None:
-            return in_sequence(lambda part: _shaped(turn, part, shape), rows, where)
+            return in_sequence(lambda part: turn(part, {}), rows, where)
+        return in_stretches(lambda part, first: turn(part, {offset: first}), rows, where)
 
-        def stretch(rows: Any, first: int) -> Any:
-            return _shaped(lambda part: turn(part, **{offset: first}), rows, shape)
+    def method(x: Any, where: Any, **given: Any) -> Any:
+        called = built(x.shape[-1], **given)
 
-        return in_stretches(stretch, rows, where)
+        def turn(rows: Any, place: Mapping[str, int]) -> Any:
+            if keys:
+                return of_queries(lambda q, k: called(q, k, **place), rows, shape)
+            return _shaped(lambda part: called(part, **place), rows, shape)
+
+        return stretches(turn, _array(arrays, x), where)
+
+    def together(q: Any, k: Any, where: Any, **given: Any) -> Any:
+        called, heads = built(q.shape[-1], **given), len(q)
+
+        def turn(rows: Any, place: Mapping[str, int]) -> Any:
+            return of_both(lambda q, k: called(q, k, **place), rows[:heads], rows[heads:], shape)
+
+        return stretches(turn, joined(_array(arrays, q), _array(arrays, k)), where)
 
     longest = {"max_position": WHOLE_SEQUENCES} if offset is None else {}
     claimed = {"layout": layout, "dtype": dtype, **longest, **claimed}
+    if keys:
+        return _adapter_of_both(make, call, method, together, names, claimed, taken=1)
     return _adapter(make, call, method, ROWS, names, claimed, taken=1)
 
 
@@ -302,37 +333,7 @@ def _require_letters(what: str, given: str, known: tuple[str, ...]) -> None:
 
 def _shaped(function: Function, x: Any, shape: str) -> Any:
     """Apply a function that takes the axes of ``shape`` to x of shape [..., n, dim]."""
-    return _unheaded(function(_headed(x, shape)), shape, x.shape)
-
-
-def _headed(x: Any, shape: str) -> Any:
-    """Rearrange x of shape [..., n, dim] to the axes of ``shape``; leading axes become heads."""
-    if sorted(shape) not in (sorted("bhsd"), sorted("hsd"), sorted("bsd"), sorted("sd")):
-        raise UserError(
-            f"shape={shape!r} names no order of axes",
-            "write s for the sequence, d for channels, and b and h if there are a batch and heads",
-        )
-    *leading, rows, channels = x.shape
-    many = int(np.prod(leading))
-    most = "h" if "h" in shape else "b" if "b" in shape else ""
-    if not most and many != 1:
-        raise UserError(
-            f"shape={shape!r} has no axis for the {many} sequences that the kit asks for at once",
-            "claim what the function can do: when=lambda x: x.ndim == 2",
-        )
-    sizes = {"b": 1, "h": 1, most: many, "s": rows, "d": channels}
-    ordered = [letter for letter in "bhsd" if letter in shape]
-    values = x.reshape([sizes[letter] for letter in ordered])
-    axes = [ordered.index(letter) for letter in shape]
-    return values.permute(*axes) if hasattr(values, "permute") else values.transpose(axes)
-
-
-def _unheaded(result: Any, shape: str, like: Any) -> Any:
-    """Rearrange a result with the axes of ``shape`` to ``like``, the shape of x."""
-    ordered = [letter for letter in "bhsd" if letter in shape]
-    axes = [shape.index(letter) for letter in ordered]
-    turned = result.permute(*axes) if hasattr(result, "permute") else result.transpose(axes)
-    return turned.reshape(tuple(like))
+    return restored(function(arranged(x, shape)), shape, x.shape)
 
 
 def _adapter(
@@ -347,6 +348,26 @@ def _adapter(
     """Make an adapter with one method; ``function`` takes ``taken`` arguments by position."""
     answer = _method(function, call, method, places, names, claimed, taken)
     return _holding(_name_of(function), {call: answer})
+
+
+def _adapter_of_both(
+    function: Function,
+    call: str,
+    alone: Function,
+    together: Function,
+    names: Names | None,
+    claimed: Mapping[str, Any],
+    taken: int,
+) -> object:
+    """Make an adapter with a method for queries and one for queries and keys."""
+    if call != "rope":
+        raise UserError(
+            f"keys=True does not go with call={call!r}",
+            "keys are judged by rope_query_key, which has no scaling: leave keys out",
+        )
+    of_rows = _method(function, "rope", alone, ROWS, names, claimed, taken)
+    of_heads = _method(function, QUERY_KEY, together, QUERIES_AND_KEYS, names, claimed, taken)
+    return _holding(_name_of(function), {"rope": of_rows, QUERY_KEY: of_heads})
 
 
 def _method(

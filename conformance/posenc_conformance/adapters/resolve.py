@@ -56,7 +56,7 @@ def subjects(
         raise UserError(
             f"{type(adapter).__name__} claims nothing, so there is nothing to judge",
             "put @claims(...) above each method that the kit should call: "
-            "from posenc_conformance import claims",
+            "from posenc_conformance import claims; of a library, 'posenc init' writes an adapter",
         )
     return resolved
 

@@ -8,6 +8,7 @@ import numpy as np
 from posenc_conformance.diagnose.rows import read_rows
 from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import agrees
 
 SHOWN = 4
 """Maximum number of heads, and of rows of one, that are listed."""
@@ -37,6 +38,26 @@ def describe_heads(answers: Sequence[tuple[Case, Floats]]) -> str:
     return "; ".join(_words(part) for part in wrong)
 
 
+def only_wrong_part(
+    answers: Sequence[tuple[Case, Floats]],
+) -> tuple[str, list[tuple[Case, Floats]]] | None:
+    """Return the part that alone is wrong in all results, with its own cases and results.
+
+    None if the calls have no parts, or several are wrong.
+    """
+    wrong: dict[str, list[tuple[Case, Floats]]] = {}
+    for case, output in answers:
+        if case.knowledge.parts is None or output.shape != case.shape:
+            return None
+        for name, own, result in case.knowledge.parts(case, output):
+            if not agrees(own, result):
+                wrong.setdefault(name, []).append((own, result))
+    if len(wrong) != 1:
+        return None
+    name, parts = wrong.popitem()
+    return (name, parts) if len(parts) == len(answers) else None
+
+
 def read_parts(case: Case, output: Floats) -> list[Part]:
     """Find the position of each row of each part.
 
@@ -62,7 +83,7 @@ def _words(part: Part) -> str:
     off = part.found - part.asked
     heads = _heads(np.flatnonzero(off.any(axis=1)), len(off))
     if not part.found[off != 0].any():
-        return f"{part.name} are not turned{heads}"
+        return f"{part.name} are not turned{heads}{_of_rows(part)}"
     if not part.asked.any():
         return f"{part.name} are turned{heads}"
     by = off[off.any(axis=1)]
@@ -74,6 +95,18 @@ def _words(part: Part) -> str:
     first = np.flatnonzero(off[row])[:SHOWN]
     actual, expected = (", ".join(map(str, rows[row, first])) for rows in (part.found, part.asked))
     return f"{part.name} stand at {actual}{heads}; asked for {expected}"
+
+
+def _of_rows(part: Part) -> str:
+    """Name the misplaced rows; empty if they are all that should be turned."""
+    wrong = part.asked != part.found
+    heads = wrong.any(axis=1)
+    turned = ((part.asked != 0) & ~wrong)[heads].any(axis=0)
+    rows = np.flatnonzero(wrong.any(axis=0))
+    if not turned.any() or turned[rows].any():
+        return ""
+    shown = ", ".join(map(str, rows[:SHOWN])) + ", …" * (len(rows) > SHOWN)
+    return f" in row{'s' * (len(rows) > 1)} {shown}"
 
 
 def _heads(wrong: Ints, count: int) -> str:

@@ -3,15 +3,16 @@
 A formula is reported only if it gives every wrong result within its bound.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from posenc_conformance.diagnose.combination import describe_combination
 from posenc_conformance.diagnose.constants import describe_fixed, describe_inverted
+from posenc_conformance.diagnose.diagnosis import find_fits
 from posenc_conformance.diagnose.distances import describe_distances
 from posenc_conformance.diagnose.given import describe_given
-from posenc_conformance.diagnose.heads import describe_heads
+from posenc_conformance.diagnose.heads import describe_heads, only_wrong_part
 from posenc_conformance.diagnose.missing import describe_missing
 from posenc_conformance.diagnose.moved_axes import describe_axes
 from posenc_conformance.diagnose.places import describe_places
@@ -281,8 +282,33 @@ def _shares(read: Sequence[PairFrequencies]) -> str:
     )
 
 
+def _recover_part(wrong: Answers, right: Answers) -> str:
+    """Describe the only wrong one of queries, keys and values like a result of its own."""
+    found = only_wrong_part(wrong)
+    if found is None:
+        return ""
+    name, own = found
+    words = _of_deviations(own, wrong[0][0].knowledge.deviations)
+    if not words and (places := describe_heads(wrong)):
+        return places
+    readers = (describe_fixed, describe_turning, _recover_formula)
+    words = words or next(filter(None, (read(own, ()) for read in readers)), "")
+    return f"{name} alone are wrong: {words}" if words else ""
+
+
+def _of_deviations(answers: Answers, among: Collection[str]) -> str:
+    """Name the first deviation of ``among`` that explains all results; empty if none does."""
+    found = [
+        {fit.deviation: fit.mistake for fit in find_fits(case, output, only=among)}
+        for case, output in answers
+    ]
+    return next((words for id, words in found[0].items() if all(id in each for each in found)), "")
+
+
 Readers = Sequence[Callable[[Answers, Answers], str]]
 CAUSES: Readers = (
+    # Queries, keys or values alone: their mistake is none of the whole result.
+    _recover_part,
     # Positions of rows: a right formula looks odd at other positions.
     describe_rows,
     # Conventions of the scheme: each of them has frequencies of its own, too.

@@ -1,6 +1,6 @@
 """Make the plan of a run for the command line, a test file, or a deployed engine."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -37,11 +37,14 @@ from posenc_conformance.pytest_run.sources import (
     where_known,
 )
 from posenc_conformance.registry import load_all
-from posenc_conformance.remote.load import load
+from posenc_conformance.remote.load import How, load
 from posenc_conformance.testing.conformance import Conformance
 
+Load = Callable[[str, How, Sequence[KnownScheme]], Implementation]
+"""Loads the implementation that a name means."""
 
-def plan_run(config: pytest.Config, *, beside_tests: bool = False) -> Plan:
+
+def plan_run(config: pytest.Config, load_named: Load, *, beside_tests: bool = False) -> Plan:
     """Make the plan of a run from the command line, and have pytest collect its files.
 
     With ``beside_tests``, pytest's arguments may also name other tests, which are kept unchanged.
@@ -55,7 +58,7 @@ def plan_run(config: pytest.Config, *, beside_tests: bool = False) -> Plan:
     schemes = read_schemes(sources)
     _register_markers(config, schemes.known)
     request = Request.of(config)
-    implementation = _named_implementation(config, schemes.known)
+    implementation = _named_implementation(config, load_named, schemes.known)
     models, chosen_models = _models_of_run(config, implementation.adapter, sources)
     memory = request.memory_of_a_call
     model_checks = of_adapter(implementation.adapter, models, memory)
@@ -135,9 +138,11 @@ def _plan_deployed(config: pytest.Config) -> Plan:
     )
 
 
-def _named_implementation(config: pytest.Config, schemes: Sequence[KnownScheme]) -> Implementation:
+def _named_implementation(
+    config: pytest.Config, load_named: Load, schemes: Sequence[KnownScheme]
+) -> Implementation:
     """Load the implementation of --impl; the reference gets all schemes, installed or not."""
-    implementation = load(config.getoption("impl"), read_how(config), schemes)
+    implementation = load_named(config.getoption("impl"), read_how(config), schemes)
     if isinstance(implementation.adapter, FromReference):
         return replace(implementation, adapter=reference_for(schemes)())
     return implementation

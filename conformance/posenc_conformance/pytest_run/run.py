@@ -154,7 +154,8 @@ class Run:
         implementation = self._plan.implementation
         limits = [f"posenc: {implementation.limits}"] if implementation.limits else []
         name = title(implementation.name, implementation.versions)
-        return [f"posenc: judging {name}", *limits]
+        notes = [f"posenc: {line}" for line in implementation.notes]
+        return [*notes, f"posenc: judging {name}", *limits]
 
     def pytest_sessionstart(self) -> None:
         """Turn signals that end the run from outside into interruptions, which are reported."""
@@ -394,6 +395,9 @@ class Run:
             of = f" in {prefix.removesuffix('::')}" if prefix else ""
             show(judgement, terminalreporter, precision=self.request.precision, of=of)
         plan = self._plan
+        if plan is not None and terminalreporter.verbosity < 0:  # the header is hidden
+            for line in plan.implementation.notes:
+                terminalreporter.write_line(f"posenc: {line}")
         if plan is not None and self._collecting:
             results = self.judgements[""].results
             judged = self.judgements[""].has_verdict

@@ -7,26 +7,33 @@ import pkgutil
 import re
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from dataclasses import dataclass, field
 from importlib.metadata import packages_distributions
 from io import StringIO
+from itertools import accumulate, islice
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 from warnings import catch_warnings, simplefilter
 
-from posenc_conformance.errors import UserError
+from posenc_conformance.adapters.packages import bare_package
+from posenc_conformance.errors import UserError, in_line
 
 LOOKS = re.compile(
     r"rope|rotary|rotat|rope_cache|freqs_cis|sinus|sincos|sin_cos|pos(ition(al)?)?_?(enc|emb)|"
     r"posemb|pos_bias|t5_|(rel|relative)_?(pos_)?bias|position(al)?_bias|alibi|slopes|"
-    r"position_bucket|time_?step|time_?emb"
+    r"position_bucket|time_?step|time_?emb|"
+    r"(window|sliding|local|causal).*mask|mask.*(window|causal)|sliding_window"
 )
 AVOID = re.compile(r"^_|test|bench|example|script|demo|setup|conftest|train|cli$|main$|convert")
 MOST_MODULES = 80
 MOST_SECONDS = 20.0
+RELATIVE = re.compile(r"^\s*from\s+\.", re.MULTILINE)
+DEPENDENCY = (ImportError, OSError)
+"""What importing raises where another package, or a library of the system, is missing."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +76,22 @@ class Library:
     left_out: int
     """The number of modules that were not searched."""
     folder: Path | None
-    """The folder of a file; None if the library is a module."""
+    """The folder from which a file is imported; None if the library is a module."""
+    failed: Mapping[str, str]
+    """Modules that cannot be imported, each with the reason."""
+    bare: Mapping[str, str]
+    """Packages whose own code fails, each with the reason: only their modules are imported."""
+
+
+@dataclass
+class _Search:
+    """What was imported of a library, and what was not."""
+
+    bare: dict[str, str] = field(default_factory=dict)
+    """Packages in place without their own code, each with the reason."""
+    failed: dict[str, str] = field(default_factory=dict)
+    """Modules that cannot be imported, each with the reason."""
+    left_out: int = 0
 
 
 def library(name: str) -> Library | None:
@@ -78,25 +100,24 @@ def library(name: str) -> Library | None:
     Raises UserError if it exists but cannot be imported, or has no such attribute.
     """
     target, _, attribute = name.partition(":")
+    search, folder = _Search(), None
     if target.endswith(".py"):
-        path = Path(target)
-        if not path.is_file():
-            raise UserError(f"there is no file {path.absolute()}", "give the path of a module")
-        folder, target = path.resolve().parent, path.stem
-        sys.path.insert(0, str(folder))
+        folder, module = _of_file(Path(target), search)
     else:
-        folder = None
         sys.path.append(str(Path.cwd()))
         target = _import_name(target)
-        if not _exists(target):
+        if not _is_there(target, search):
             if attribute or "." in target:
                 raise UserError(f"no module {target!r} is installed", "install it, or correct it")
             return None
-    module = _imported(target)
-    modules, left_out = [module], 0
+        module = _imported(target, search)
+    target = module.__name__
+    modules = [module]
     if not attribute and folder is None and hasattr(module, "__path__"):
-        inner, left_out = _inner_modules(module)
-        modules += inner
+        modules += _inner_modules(module, search)
+        if search.bare.get(target) and len(modules) == 1:
+            reason = search.bare[target]
+            raise UserError(f"{target} cannot be imported: {reason}", "install what it needs")
     candidates = list(_of_modules(modules))
     if attribute:
         if not hasattr(module, attribute):
@@ -105,7 +126,35 @@ def library(name: str) -> Library | None:
         if requested is None:
             raise UserError(f"{target}.{attribute} is not a function or class", "name one that is")
         candidates = [requested, *(other for other in candidates if other.path != attribute)]
-    return Library(module, tuple(candidates), attribute, left_out, folder)
+    return Library(
+        module, tuple(candidates), attribute, search.left_out, folder, search.failed, search.bare
+    )
+
+
+def _of_file(path: Path, search: _Search) -> tuple[Path, ModuleType]:
+    """Import a file; return it with the folder from which it is imported.
+
+    A file whose imports are relative is a module of the package that its folder is.
+
+    Raises UserError if the file is missing, or cannot be imported.
+    """
+    if not path.is_file():
+        raise UserError(f"there is no file {path.absolute()}", "give the path of a module")
+    folder, name = path.resolve().parent, path.stem
+    if not RELATIVE.search(path.read_text(encoding="utf-8", errors="replace")):
+        sys.path.insert(0, str(folder))
+        return folder, _imported(name, search)
+    while True:
+        if not folder.name.isidentifier():
+            raise UserError(
+                f"{path} has relative imports, and its folder {folder.name!r} names no package",
+                "rename the folder, or import its modules without the dot",
+            )
+        folder, name = folder.parent, f"{folder.name}.{name}"
+        if not (folder / "__init__.py").is_file():
+            break
+    sys.path.insert(0, str(folder))
+    return folder, _imported(name, search)
 
 
 @contextmanager
@@ -118,7 +167,7 @@ def quiet() -> Iterator[None]:
 
 def _import_name(name: str) -> str:
     """Return the module to import for a distribution's name, such as rotary-embedding-torch."""
-    if re.fullmatch(r"[A-Za-z_][\w.]*", name) and _exists(name):
+    if re.fullmatch(r"[A-Za-z_][\w.]*", name) and _exists(name.partition(".")[0]):
         return name
     for module, distributions in packages_distributions().items():
         same = [other for other in distributions if _normalise(other) == _normalise(name)]
@@ -148,12 +197,52 @@ def _exists(name: str) -> bool:
         raise _not_imported(name, error) from error
 
 
-def _imported(name: str) -> ModuleType:
+def _is_there(name: str, search: _Search) -> bool:
+    """Return whether a module exists, in a package whose own code may not run."""
+    return any(_tried(name, search, _exists))
+
+
+def _imported(name: str, search: _Search) -> ModuleType:
+    """Import a module, in a package whose own code may not run."""
+    (module,) = _tried(name, search, _import)
+    return module
+
+
+def _tried(name: str, search: _Search, action: Callable[[str], T]) -> list[T]:
+    """Do something with a module; where a package above it fails, do it without its own code.
+
+    Raises UserError if that fails, too, or if it is not for a missing dependency.
+    """
+    try:
+        return [action(name)]
+    except UserError as error:
+        if not isinstance(error.__cause__, DEPENDENCY):
+            raise
+        first, reason = error, _reason(error.__cause__)
+    for package in accumulate(name.split("."), "{}.{}".format):
+        if package in sys.modules:
+            continue
+        try:
+            with quiet():
+                bare_package(package)
+        except ModuleNotFoundError:  # a module, not a package
+            break
+        search.bare[package] = reason
+        with suppress(UserError):
+            return [action(name)]
+    raise first
+
+
+def _import(name: str) -> ModuleType:
     try:
         with quiet():
             return importlib.import_module(name)
     except (Exception, SystemExit) as error:
         raise _not_imported(name, error) from error
+
+
+def _reason(error: BaseException) -> str:
+    return f"{type(error).__name__}: {in_line(str(error))}"
 
 
 def _not_imported(name: str, error: BaseException) -> UserError:
@@ -163,26 +252,31 @@ def _not_imported(name: str, error: BaseException) -> UserError:
     return UserError(f"{name} cannot be imported: {type(error).__name__}: {error}", hint)
 
 
-def _inner_modules(package: ModuleType) -> tuple[list[ModuleType], int]:
-    """Import the modules within a package, as far as that is quick, and count those left out."""
-    names = [package.__name__]
-    for name in names:
-        spec = importlib.util.find_spec(name) if len(names) < 20 * MOST_MODULES else None
-        for info in pkgutil.iter_modules((spec and spec.submodule_search_locations) or []):
-            if not AVOID.search(info.name):
-                names.append(f"{name}.{info.name}")
-    inner = sorted(names[1:], key=lambda name: not LOOKS.search(name.lower()))
-    start, left_out = time.monotonic(), 0
+def _inner_modules(package: ModuleType, search: _Search) -> list[ModuleType]:
+    """Import the modules within a package, as far as that is quick; note the others."""
+    names = list(islice(_names_in(package.__name__, package.__path__), 20 * MOST_MODULES))
+    start = time.monotonic()
     modules: list[ModuleType] = []
-    for name in inner:
+    for name in sorted(names, key=lambda name: not LOOKS.search(name.lower())):
         if len(modules) >= MOST_MODULES or time.monotonic() - start > MOST_SECONDS:
-            left_out += 1
+            search.left_out += 1
             continue
         try:
-            modules.append(_imported(name))
-        except UserError:
-            left_out += 1
-    return modules, left_out
+            modules.append(_imported(name, search))
+        except UserError as error:
+            search.failed[name] = _reason(error.__cause__ or error)
+    return modules
+
+
+def _names_in(package: str, folders: Iterable[str]) -> Iterator[str]:
+    """Yield the names of modules within a package, without importing any."""
+    for info in pkgutil.iter_modules(list(folders)):
+        if AVOID.search(info.name):
+            continue
+        name = f"{package}.{info.name}"
+        yield name
+        if info.ispkg:
+            yield from _names_in(name, [str(Path(folder) / info.name) for folder in folders])
 
 
 def _of_modules(modules: Sequence[ModuleType]) -> Iterator[Found]:

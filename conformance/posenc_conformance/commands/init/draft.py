@@ -22,6 +22,8 @@ POSITIONS = {
 }
 ARRAY = {"torch": "to_torch(x)", "jax": "jnp.asarray(x)", "numpy": "x"}
 IMPORTS = {"torch": ("import torch",), "jax": ("import jax.numpy as jnp",), "numpy": ()}
+FIRST_RESULT = "not judged: all results but the first"
+HELPERS = ("by_heads", "in_sequence", "in_stretches", "of_both", "of_queries", "span")
 ZEROS = {"torch": "torch.zeros({})", "jax": "jnp.zeros(({}))", "numpy": "np.zeros(({}))"}
 
 
@@ -48,6 +50,10 @@ class Draft:
     """The default base in the library's signature, for a call that does not pass one."""
     left: tuple[str, ...] = ()
     """Names of optional parameters that are not passed, so that their effect is not judged."""
+    both: tuple[str, ...] = ()
+    """Lines of a method for queries and keys, for a call that takes both."""
+    notes: tuple[str, ...] = ()
+    """Further findings on the call, as text."""
     partial: bool = False
     """Whether the method takes rotary_dim."""
 
@@ -62,7 +68,8 @@ class Draft:
         star = ["*", *keywords] if keywords else []
         head = ", ".join(["self", *self.call.arguments, *star])
         lines = [f"def {self.call.name}({head}):", f'    """{self.what}."""']
-        dim = "rotary_dim or x.shape[-1]" if self.partial else "x.shape[-1]"
+        dim = f"{next(iter(self.call.arguments))}.shape[-1]"
+        dim = f"rotary_dim or {dim}" if self.partial else dim
         lines += [f"    {line.replace(HEAD_DIM, dim)}" for line in self.body]
         return decorators + "".join(f"    {line}\n" for line in lines)
 
@@ -101,9 +108,7 @@ def header(drafts: Sequence[Draft]) -> list[str]:
     lines = {line for draft in drafts for line in draft.imports} | {"import numpy as np"}
     names = ["claims", *(name for name in ("to_numpy", "to_torch") if f"{name}(" in text)]
     kit = [f"from posenc_conformance import {', '.join(names)}"]
-    helpers = [
-        name for name in ("by_heads", "in_sequence", "in_stretches", "span") if f"{name}(" in text
-    ]
+    helpers = [name for name in HELPERS if f"{name}(" in text]
     if helpers:
         kit.append(f"from posenc_conformance.adapters import {', '.join(helpers)}")
     used = {line for line in lines if line.startswith("from ") or _binds(line, text)}

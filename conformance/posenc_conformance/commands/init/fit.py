@@ -216,6 +216,13 @@ NEAR = 0.1
 
 
 @dataclass(frozen=True)
+class Code:
+    """A value of ``@claims`` that is written as it is."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Claimed:
     """The text to write for a fit."""
 
@@ -224,11 +231,13 @@ class Claimed:
     """The ``@claims`` lines."""
     notes: tuple[str, ...]
     """Further findings, as text."""
+    said: Restrictions
+    """The arguments of the claim, without those of partial rotation."""
 
 
 def claimed(fit: Fit) -> Claimed:
     """Make the claim for a fit: dtypes, bases, sizes and positions that work."""
-    notes: list[str] = []
+    notes = [*fit.draft.notes]
     dtypes = _dtypes(fit, notes)
     restrictions: Restrictions = {"dtype": dtypes if len(dtypes) > 1 else dtypes[0]}
     if fit.draft.call.dtype in ("integer", "boolean"):
@@ -237,21 +246,22 @@ def claimed(fit: Fit) -> Claimed:
     restrictions |= _sizes(fit, notes)
     restrictions |= _odd(fit, notes)
     if fit.draft.left:
-        notes.append(f"not judged: {', '.join(fit.draft.left)}, which keep their defaults")
+        keep = "keep their defaults" if len(fit.draft.left) > 1 else "keeps its default"
+        notes.append(f"not judged: {', '.join(fit.draft.left)}, which {keep}")
     limit = _limit(fit, notes)
     if limit is not None:
         restrictions["max_position"] = limit
     restrictions |= _switches(fit, limit, notes)
     names = [fit.combination.name]
     names += [each for each in fit.draft.call.combinations if _also(fit, each)]
-    lines = [_line(names, restrictions)]
+    lines = [claim_line(names, restrictions)]
     partial = _partial(fit)
     if partial is not None:
         fit, widths = partial
         lines = [
-            _line(names, restrictions | each) for each in _partial_claims(restrictions, widths)
+            claim_line(names, restrictions | each) for each in _partial_claims(restrictions, widths)
         ]
-    return Claimed(fit, tuple(lines), tuple(notes))
+    return Claimed(fit, tuple(lines), tuple(notes), restrictions)
 
 
 def _switches(fit: Fit, limit: int | None, notes: list[str]) -> Restrictions:
@@ -291,7 +301,8 @@ def _also(fit: Fit, name: str) -> bool:
     return _agrees(replace(fit, combination=other), _first(fit).arguments, "")
 
 
-def _line(names: Sequence[str], said: Restrictions) -> str:
+def claim_line(names: Sequence[str], said: Restrictions) -> str:
+    """Return the text of ``@claims`` for names of combinations and further arguments."""
     items = [f'"{name}"' for name in names]
     items += [f"{name}={_render(value)}" for name, value in said.items()]
     line = f"@claims({', '.join(items)})"
@@ -307,6 +318,8 @@ def _render(value: object) -> str:
     if isinstance(value, Mapping):
         items = (f"{_render(name)}: {_render(item)}" for name, item in value.items())
         return f"{{{', '.join(items)}}}"
+    if isinstance(value, Code):
+        return value.text
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 

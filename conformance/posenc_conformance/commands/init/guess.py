@@ -1,12 +1,13 @@
 """Match the parts of a library with calls of the spec."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from posenc_conformance.commands.init import rotary_drafts, table_drafts
 from posenc_conformance.commands.init.candidates import Found, Library
 from posenc_conformance.commands.init.fit import Answered, Claimed, Fit, best, claimed, nearest
+from posenc_conformance.commands.init.keys import with_keys
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_all
 from posenc_conformance.scheme_file.scheme import Call
@@ -20,8 +21,12 @@ HINTS = {
     "alibi_bias": r"alibi|pos.*bias",
     "t5_bucket": r"bucket",
     "t5_bias": r"t5|rel.*bias|pos.*bias",
+    "sliding_window": r"window|sliding|local",
+    "causal_mask": r"causal",
 }
 """Calls that are tried, and a pattern of names that suggest each."""
+OF_KEYS = "rope-kernel"
+"""The scheme with the call that judges keys beside queries."""
 HELPERS = re.compile(r"^rotate_(half|every)|slice|interpolate|resample|resize")
 
 
@@ -53,7 +58,7 @@ def guess(library: Library, schemes: Sequence[str] = ()) -> Guess:
     asked_name = next((entry.named for entry in library.found if entry.path == library.asked), "")
     for name, hint in sorted(HINTS.items(), key=lambda entry: not re.search(entry[1], asked_name)):
         scheme, call = calls[name]
-        if schemes and scheme.id not in schemes:
+        if schemes and scheme.id not in schemes and not (name == "rope" and OF_KEYS in schemes):
             continue
         looking = [
             entry
@@ -65,7 +70,22 @@ def guess(library: Library, schemes: Sequence[str] = ()) -> Guess:
             if fit is not None:
                 right.append(fit)
             answers.setdefault(name, []).extend(others)
-    return _concluded(right, answers, tried, library.asked)
+    found = _concluded(right, answers, tried, library.asked)
+    return _judging_keys(found, calls, schemes)
+
+
+def _judging_keys(
+    found: Guess, calls: Mapping[str, tuple[KnownScheme, Call]], schemes: Sequence[str]
+) -> Guess:
+    """Add the claim on keys behind that on queries; leave out the latter if it is not asked for."""
+    if "rope" not in found.claims:
+        return found
+    queries, keys = with_keys(found.claims["rope"], *calls["rope_query_key"])
+    both = {"rope": queries} | ({"rope_query_key": keys} if keys else {})
+    if schemes and "rope" not in schemes:
+        del both["rope"]
+    others = {name: claim for name, claim in found.claims.items() if name != "rope"}
+    return replace(found, claims=both | others)
 
 
 def _is_pair(found: Found) -> bool:

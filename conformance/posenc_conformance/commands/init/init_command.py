@@ -69,9 +69,10 @@ def _schemes_of(guessed: Guess) -> set[str]:
 def _nothing(name: str, found: Library | None) -> str:
     if found is None:
         return f"no module called {name} can be imported here: this is a template to fill in"
-    left = f", {found.left_out} modules were not looked at" if found.left_out else ""
     seen = ", ".join(part.path for part in found.found) or "none"
-    return (
-        f"nothing in {found.module.__name__} behaves like a scheme (looked at: {seen}{left}): "
-        "this is a template to fill in"
-    )
+    lines = [
+        f"nothing in {found.module.__name__} behaves like a scheme (looked at: {seen}): "
+        "this is a template to fill in",
+        *write.unread(found),
+    ]
+    return "\n".join(lines)

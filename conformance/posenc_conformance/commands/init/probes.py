@@ -1,5 +1,8 @@
 """Arguments for which the conventions of a call differ."""
 
+from collections.abc import Collection, Mapping
+from typing import Any
+
 import numpy as np
 
 from posenc_conformance.judge.arrays import fine
@@ -8,6 +11,25 @@ from posenc_conformance.scheme_file.scheme import Arguments
 BASE = 10000.0
 HEAD_DIMS = (2, 4, 6, 8, 10, 12, 16, 24, 32, 48, 64, 80, 96, 112, 128, 130, 160, 192, 256, 512)
 DIMS = (2, 4, 5, 6, 8, 9, 10, 12, 16, 24, 48, 64, 65, 96, 100, 128, 130, 192, 256, 384, 512, 768)
+
+SAMPLE: Mapping[str, Any] = {
+    "x": fine((2, 9, 32)).astype(np.float32),
+    "positions": np.arange(3, 12),
+}
+"""Arguments of ``rope`` with which drafts are run before they are compared with anything."""
+
+
+def sample(keywords: Collection[str]) -> Arguments:
+    """Return SAMPLE for a method that takes these keywords."""
+    return {**SAMPLE, **({"base": BASE} if "base" in keywords else {})}
+
+
+def rope_query_key(base: float = BASE) -> list[Arguments]:
+    """Return arguments with fewer key heads than query heads, and with as many."""
+    return [
+        {"q": fine((4, 9, 32)), "k": fine((keys, 9, 32), 5), "positions": where, "base": base}
+        for keys, where in ((2, np.arange(3, 12)), (4, np.arange(3, 12)))
+    ]
 
 
 def rope(base: float = BASE) -> list[Arguments]:
@@ -82,8 +104,19 @@ def t5_bias(base: float = BASE) -> list[Arguments]:
     ]
 
 
+def causal_mask(base: float = BASE) -> list[Arguments]:
+    """Return lengths, first with fewer queries than keys."""
+    return [{"q_len": 5, "k_len": 12}, {"q_len": 7, "k_len": 7}]
+
+
+def sliding_window(base: float = BASE) -> list[Arguments]:
+    """Return lengths and windows, first with fewer queries than keys."""
+    return [{"q_len": 7, "k_len": 12, "window": 4}, {"q_len": 9, "k_len": 9, "window": 2}]
+
+
 PROBES = {
     "rope": rope,
+    "rope_query_key": rope_query_key,
     "sinusoidal": sinusoidal,
     "timestep": timestep,
     "sincos_2d": sincos_2d,
@@ -91,6 +124,8 @@ PROBES = {
     "alibi_bias": alibi_bias,
     "t5_bucket": t5_bucket,
     "t5_bias": t5_bias,
+    "causal_mask": causal_mask,
+    "sliding_window": sliding_window,
 }
 FIXED = {"num_buckets": 32, "max_distance": 128, "scale": 1.0}
 """The assumed values of parameters that a library does not let its callers choose."""

@@ -37,9 +37,10 @@ ROLES: Mapping[str, str] = {
     "q_len": "i q_len query_length qlen query_len len_q seq_len_q target_length",
     "k_len": "j k_len key_length klen key_len len_k seq_len_k source_length seq_len "
     "seq_length length max_len max_seq_len sequence_length seq seqlen context_length n maxpos "
-    "max_length",
+    "max_length size t s l",
     "bias_table": "table bias_table weight weights embedding relative_attention_bias "
     "rel_pos_bias_table embeddings emb bias values",
+    "window": "window window_size w win window_length sliding_window attention_window local_window",
     "height": "h height grid_h grid_height rows",
     "width": "w width grid_w grid_width cols columns",
     "bidirectional": "bidirectional",
@@ -65,6 +66,7 @@ PASSED_IF_OPTIONAL = frozenset(
         "causal",
         "num_buckets",
         "max_distance",
+        "window",
     }
 )
 Roles = frozenset[str]

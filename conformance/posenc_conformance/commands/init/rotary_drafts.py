@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
+from posenc_conformance.commands.init import query_key_drafts as query_key
 from posenc_conformance.commands.init.candidates import Found
 from posenc_conformance.commands.init.draft import (
     ARRAY,
+    FIRST_RESULT,
     HEAD_DIM,
     IMPORTS,
     LENGTH,
@@ -20,15 +20,11 @@ from posenc_conformance.commands.init.draft import (
     imported,
 )
 from posenc_conformance.commands.init.making import Target, callables, called, maker
+from posenc_conformance.commands.init.probes import SAMPLE, sample
 from posenc_conformance.commands.init.roles import NAMES, CallText, has
-from posenc_conformance.judge.arrays import fine
 from posenc_conformance.scheme_file.scheme import Call
 
-HEADS, ROWS, DIM, BASE = 2, 9, 32, 10000.0
-ARGUMENTS: Mapping[str, Any] = {
-    "x": fine((HEADS, ROWS, DIM)).astype(np.float32),
-    "positions": np.arange(3, 3 + ROWS),
-}
+HEADS, ROWS, DIM = SAMPLE["x"].shape
 TABLE_ROWS = 64
 """The length that LENGTH gives for these positions."""
 LAYOUTS = (
@@ -55,6 +51,7 @@ SEQUENCE_FORMS = (
 )
 """Arrays for calls without positions: a form of by_heads, and a swap that puts rows first."""
 MOST_IN_SEQUENCES = 4095
+ONE_RESULT = "not judged: keys, since the call does not return them beside the queries"
 NO_CALL = CallText("", frozenset())
 
 
@@ -122,6 +119,8 @@ def _make(found: Found) -> Any:
 
 def _direct(call: Call, found: Found, made: Any, target: Target) -> Iterator[Draft]:
     plain = {"base": "base", "dim": HEAD_DIM, "length": "length", "other": "heads"}
+    if query_key.takes_both(target):
+        yield from _of_both(call, found, made, target, plain)
     for before, after in LAYOUTS:
         for at in (POSITIONS[found.framework], f"{POSITIONS[found.framework]}[None]"):
             text = called(target, {"x": "heads", "positions": at, **plain})
@@ -137,34 +136,67 @@ def _direct(call: Call, found: Found, made: Any, target: Target) -> Iterator[Dra
         yield from _sequences(call, found, made, text)
 
 
+def _of_both(
+    call: Call, found: Found, made: Any, target: Target, plain: dict[str, str]
+) -> Iterator[Draft]:
+    """Yield drafts of calls that take queries and keys, with positions, an offset or neither."""
+    own, framework = (found,), found.framework
+    line = [made.line] if made else []
+    at = POSITIONS[framework]
+    for form in (at, f"{at}[None]"):
+        text = query_key.text_of(target, {"positions": form, **plain})
+        if text is None or "positions" not in text.used:
+            break
+        start = _draft(call, own, found, made, line, text)
+        yield from query_key.drafts(start, text, query_key.at_once(framework))
+    text = query_key.text_of(target, {"offset": "first", **plain})
+    if text is None:
+        return
+    if "offset" in text.used:
+        # Whole sequences are not tried: in them, a call that ignores the offset would look right.
+        start = _draft(call, own, found, made, line, text)
+        way = query_key.in_parts(framework, "in_stretches", "rows, first")
+        yield from query_key.drafts(start, text, way, query_key.SEQUENCES)
+        return
+    start = _draft(call, own, found, made, line, text, limit=MOST_IN_SEQUENCES)
+    way = query_key.in_parts(framework, "in_sequence", "rows")
+    yield from query_key.drafts(start, text, way, query_key.SEQUENCES)
+    if framework == "jax":  # a call usually takes one sequence, to be mapped
+        length = ", span(positions, power_of_two=True)"
+        way = query_key.in_parts(framework, "in_sequence", "rows", length)
+        yield from query_key.drafts(replace(start, limit=511), text, way, ("sd",))
+
+
 def _stretches(call: Call, found: Found, made: Any, text: CallText) -> Iterator[Draft]:
     """Yield drafts of calls that take the position of their first row, as with a cache."""
-    for x, turned in _turned_rows(found, text.text):
+    for x, turned, notes in _turned_rows(found, text.text):
         lines = [
             *([made.line] if made else []),
             "def turn(rows, first):",
             f"    return {turned}",
             f"return in_stretches(turn, {x}, positions)",
         ]
-        yield _draft(call, (found,), found, made, lines, text)
+        yield _noted(_draft(call, (found,), found, made, lines, text), *notes)
 
 
-def _turned_rows(found: Found, text: str) -> Iterator[tuple[str, str]]:
-    """Yield x for the framework, and text that rotates consecutive rows, in each form."""
+def _turned_rows(found: Found, text: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Yield x for the framework, text that rotates consecutive rows, and notes, in each form."""
     x = "to_torch(x)" if found.framework == "torch" else "x"
     heads = "jnp.asarray(heads)" if found.framework == "jax" else "heads"
     for form, swapped in SEQUENCE_FORMS:
         for pick in ("", "[0]"):
             turned = text.replace("heads", f"{heads}{swapped}") + pick + swapped
-            yield x, f'by_heads(lambda heads: {turned}, rows, form="{form}")'
+            notes = (FIRST_RESULT,) if pick else ()
+            yield x, f'by_heads(lambda heads: {turned}, rows, form="{form}")', notes
 
 
 def _sequences(call: Call, found: Found, made: Any, text: CallText) -> Iterator[Draft]:
     """Yield drafts of calls without positions: x is a sequence from position 0 on."""
-    for x, turned in _turned_rows(found, text.text):
+    for x, turned, notes in _turned_rows(found, text.text):
         call_line = f"return in_sequence(lambda rows: {turned}, {x}, positions)"
         lines = [*([made.line] if made else []), call_line]
-        yield _draft(call, (found,), found, made, lines, text, limit=MOST_IN_SEQUENCES)
+        draft = _draft(call, (found,), found, made, lines, text, limit=MOST_IN_SEQUENCES)
+        yield _noted(draft, *notes)
     if found.framework == "jax":  # a call usually takes one sequence, to be mapped
         turned = f"np.stack([{text.text.replace('heads', 'jnp.asarray(row)')} for row in heads])"
         turn = f'lambda rows: by_heads(lambda heads: {turned}, rows, form="hnd")'
@@ -188,9 +220,10 @@ def _finished(
 ) -> Iterator[Draft]:
     """Yield the draft that returns the result of a call, or the first of several results."""
     raw = _draft(call, parts, found, made, [*lines, f"return {text.text}"], text, source)
-    value = raw.value(_arguments(raw))
+    value = raw.value(sample(raw.keywords))
     pick = ""
     if isinstance(value, (tuple, list)) and value:
+        raw = _noted(raw, *[FIRST_RESULT] * (len(value) > 1))
         value, pick = value[0], "[0]"
     if value is not None and math.prod(getattr(value, "shape", ())) == HEADS * ROWS * DIM:
         short = f"return {text.text}{pick}{after}"
@@ -201,8 +234,9 @@ def _finished(
             yield raw.giving(*raw.body[:-1], *end)
 
 
-def _arguments(draft: Draft) -> dict[str, Any]:
-    return {**ARGUMENTS, **({"base": BASE} if "base" in draft.keywords else {})}
+def _noted(draft: Draft, *notes: str) -> Draft:
+    """Add notes on the results of a call, unless there is one on its keys."""
+    return replace(draft, notes=draft.notes or notes)
 
 
 def _draft(
@@ -217,7 +251,7 @@ def _draft(
 ) -> Draft:
     calls = [each for each in (call_of_x, made, source) if each]
     every = frozenset().union(*(each.used for each in calls))
-    text = "\n".join(lines)
+    text = "\n".join((*lines, call_of_x.text))
     imports = {imported(each) for each in parts} | set(made.imports if made else ())
     imports |= set(source.imports if source else ()) | set(IMPORTS[found.framework])
     imports |= {"import math"} if "math." in text else set()
@@ -235,6 +269,7 @@ def _draft(
         limit=limit,
         default_base=next((each for each in defaults if each), None),
         left=tuple(dict.fromkeys(name for each in calls for name in each.left)),
+        notes=(ONE_RESULT,) if "other" in call_of_x.used else (),
     )
 
 
@@ -285,7 +320,7 @@ def _looked_at(call: Call, found: Found, source: Source, by_positions: bool) -> 
     """
     lines = [*source.lines, "return given"]
     raw = _draft(call, source.parts, found, None, lines, NO_CALL, source)
-    value = raw.value(_arguments(raw))
+    value = raw.value(sample(raw.keywords))
     tables = value if isinstance(value, (tuple, list)) else (value,)
     shapes = [tuple(getattr(table, "shape", ())) for table in tables]
     rows = ROWS if by_positions else TABLE_ROWS
@@ -298,10 +333,17 @@ def _looked_at(call: Call, found: Found, source: Source, by_positions: bool) -> 
 
 
 def pairs(call: Call, source: Source, apply: Found) -> Iterator[Draft]:
-    """Yield drafts in which one function makes tables and another applies them."""
-    for form in FORMS:
-        for names, tables in _table_texts(source, form):
-            yield from _applied(call, source, apply, names, tables)
+    """Yield drafts in which one function makes tables and another applies them.
+
+    A function that takes positions, too, may select the rows itself.
+    """
+    whole = (
+        [replace(source, index="")] if source.index and has(apply.parameters, "positions") else []
+    )
+    for each in (*whole, source):
+        for form in FORMS:
+            for names, tables in _table_texts(each, form):
+                yield from _applied(call, each, apply, names, tables)
 
 
 def _table_texts(source: Source, form: str) -> Iterator[tuple[tuple[str, ...], Mapping[str, str]]]:
@@ -322,15 +364,21 @@ def _table_texts(source: Source, form: str) -> Iterator[tuple[tuple[str, ...], M
 def _applied(
     call: Call, source: Source, apply: Found, names: Sequence[str], tables: Mapping[str, str]
 ) -> Iterator[Draft]:
-    for before, after in LAYOUTS:
-        offered = {**tables, "x": "heads", "other": "heads"}
-        for extra in ({}, {"positions": POSITIONS[apply.framework]}):
-            text = called(Target(apply.path, apply.parameters), {**offered, **extra})
-            if text is None or not {*tables} <= text.used or not {*extra} <= text.used:
-                continue
+    target = Target(apply.path, apply.parameters)
+    parts = (*source.parts, apply)
+    for extra in ({}, {"positions": POSITIONS[apply.framework]}):
+        needed = {*tables, *extra}
+        text = query_key.text_of(target, {**tables, **extra})
+        if text is not None and needed <= text.used:
+            lines = [*source.lines, *names]
+            start = _draft(call, parts, apply, None, lines, text, source)
+            yield from query_key.drafts(start, text, query_key.at_once(apply.framework))
+        text = called(target, {"x": "heads", "other": "heads", **tables, **extra})
+        if text is None or not needed <= text.used:
+            continue
+        for before, after in LAYOUTS:
             heads = f"heads = {ARRAY[apply.framework]}{before}"
             lines = [heads, *source.lines, *names]
-            parts = (*source.parts, apply)
             yield from _finished(call, parts, apply, None, lines, text, after, source)
 
 

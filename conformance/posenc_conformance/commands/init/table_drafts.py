@@ -8,6 +8,7 @@ import numpy as np
 
 from posenc_conformance.commands.init.candidates import Found
 from posenc_conformance.commands.init.draft import (
+    FIRST_RESULT,
     IMPORTS,
     LENGTH,
     ZEROS,
@@ -30,6 +31,12 @@ FORMS_OF_BIAS: Mapping[str, int | None] = {
     "np.moveaxis(bias.reshape(k_len, k_len, heads), -1, 0)[:, k_len - q_len :]": MOST_IN_SQUARES,
 }
 """Conversions of a returned bias, each with the largest position that is cheap."""
+FORMS_OF_MASK: Mapping[str, int | None] = {
+    "mask.reshape(q_len, k_len)": None,
+    "mask.reshape(k_len, k_len)[k_len - q_len :]": MOST_IN_SQUARES,
+}
+"""Conversions of a returned mask, each with the largest position that is cheap."""
+ZERO_ALLOWS = "the mask is 0 or False where attention is allowed, so the adapter inverts it"
 Group = tuple[tuple[Found, ...], Iterator[Draft]]
 
 
@@ -84,10 +91,29 @@ def _encodings_with(call: Call, found: Found, common: Mapping[str, str]) -> Iter
             text = called(target, {**offered, **common})
             if text is not None and {*offered} <= text.used:
                 yield from _rows(call, found, made, text, base, at)
-    if made is not None and not takes_offset:  # the object may store a table under a usual name
-        for name in ("weight", "pe", "pos_embedding", "pos_emb", "encoding", "emb", "P"):
+    if made is not None and not takes_offset:  # the object may store a table
+        for name in _stored(call, found, made, base):
             table = CallText(f"module.{name}", frozenset())
             yield from _rows(call, found, made, table, base, at)
+
+
+def _stored(call: Call, found: Found, made: Maker, base: str) -> list[str]:
+    """Return the names under which an object stores arrays that may be tables."""
+    length = [LENGTH] if "length" in made.used else []
+    keywords = (base,) if "base" in made.used else ()
+    raw = _draft(call, found, made, [*length, made.line, "return module"], keywords)
+    own = getattr(raw.value(_sample(keywords)), "__dict__", {})  # none if it cannot be made
+    buffers, weights = own.get("_buffers") or {}, own.get("_parameters") or {}
+    return [
+        name
+        for name, value in {**own, **buffers, **weights}.items()
+        if name.isidentifier() and DIM in tuple(getattr(value, "shape", ()))
+    ]
+
+
+def _sample(keywords: Sequence[str]) -> dict[str, Any]:
+    arguments: dict[str, Any] = {"positions": np.arange(3, 3 + ROWS), "dim": DIM}
+    return {**arguments, **dict.fromkeys(keywords, 10000.0)}
 
 
 def _stretches(
@@ -121,15 +147,16 @@ def _rows(
     lines += [made.line] if made else []
     keywords = (base,) if "base" in every else ()
     raw = _draft(call, found, made, [*lines, f"return {text.text}"], keywords, text.left)
-    arguments: dict[str, Any] = {"positions": np.arange(3, 3 + ROWS), "dim": DIM}
-    value = raw.value({**arguments, **dict.fromkeys(keywords, 10000.0)})
+    value = raw.value(_sample(keywords))
     pick = "[0]" if isinstance(value, (tuple, list)) and value else ""
+    if pick and len(value) > 1:
+        raw = replace(raw, notes=(FIRST_RESULT,))
     shape = tuple(getattr(value[0] if pick else value, "shape", ()))
     own = [size for size in shape if size != 1]
     flat = "" if list(shape) == own else ".reshape(-1, dim)"
     if own == [ROWS, DIM]:
         yield raw.giving(*lines, f"return {text.text}{pick}{flat}")
-    elif own == [TABLE_ROWS, DIM]:
+    elif len(own) == 2 and own[1] == DIM and own[0] >= TABLE_ROWS:
         yield raw.giving(*lines, f"return {text.text}{pick}{flat}[{at}]")
 
 
@@ -175,10 +202,34 @@ def _slopes(call: Call, found: Found) -> Iterator[Draft]:
         for name in ("slopes", "alibi_slopes", "m"):
             copy = f"return to_numpy(module.{name}).reshape(heads).copy()"
             yield _draft(call, found, made, [made.line, copy], ())
-    if not found.is_class and (text := called(next(callables(found)), {"heads": "heads"})):
+    if not found.is_class and (text := _of_heads(found)):
         for after in ("", ".reshape(heads)"):
             lines = [f"return {text.text}{after}"]
             yield _draft(call, found, None, lines, (), text.left)
+
+
+def _of_heads(found: Found) -> CallText | None:
+    """Return a call with a number of heads; the only required parameter may have any name."""
+    required = [each for each in found.parameters if each.default is each.empty]
+    text = called(next(callables(found)), {"heads": "heads"})
+    if text is None and len(required) == 1:
+        return CallText(f"{found.path}(heads)", frozenset({"heads"}))
+    return text
+
+
+def _masks(call: Call, found: Found) -> Iterator[Draft]:
+    """Yield drafts of masks that are true, 1 or 0 where attention is allowed."""
+    offered = {name: name for name in call.arguments}
+    if found.is_class:
+        return
+    text = called(next(callables(found)), offered)
+    if text is None or not {"k_len", *call.arguments} - {"q_len"} <= text.used:
+        return
+    lines = [f"mask = to_numpy({text.text})"]
+    for shape, limit in FORMS_OF_MASK.items():
+        for test, notes in (("!= 0", ()), ("== 0", (ZERO_ALLOWS,))):
+            draft = _draft(call, found, None, [*lines, f"return {shape} {test}"], (), text.left)
+            yield replace(draft, limit=limit, notes=notes)
 
 
 def _biases(call: Call, found: Found) -> Iterator[Draft]:
@@ -251,4 +302,6 @@ DRAFTS = {
     "alibi_bias": _biases,
     "t5_bucket": _buckets,
     "t5_bias": _learned_biases,
+    "causal_mask": _masks,
+    "sliding_window": _masks,
 }

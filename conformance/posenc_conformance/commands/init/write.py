@@ -11,6 +11,9 @@ from posenc_conformance.commands.init.fit import Claimed, Fit
 from posenc_conformance.commands.init.guess import Guess
 
 WIDTH = 100
+KEYS = "rope_query_key"
+SHOWN = 6
+"""The number of modules that are listed with the reason why they cannot be imported."""
 
 
 def adapter(library: Library, guess: Guess) -> str:
@@ -22,6 +25,7 @@ def adapter(library: Library, guess: Guess) -> str:
         f'"""Connects {name} to the posenc conformance kit; written by posenc init."""',
         "",
         *_folder(library),
+        *_bare(library, drafts),
         *header(drafts),
         *_setup(drafts),
         "",
@@ -54,6 +58,17 @@ def _folder(library: Library) -> list[str]:
     if library.folder is None or library.folder == Path.cwd():
         return []
     return ["import sys", "", f"sys.path.insert(0, {str(library.folder)!r})"]
+
+
+def _bare(library: Library, drafts: list[Draft]) -> list[str]:
+    """Return the lines that put packages in place whose own code fails."""
+    used = {part.module for draft in drafts for part in draft.parts}
+    lines = [
+        f'bare_package("{name}")  # its own code raises {reason}'[:WIDTH]
+        for name, reason in library.bare.items()
+        if any(f"{module}.".startswith(f"{name}.") for module in used)
+    ]
+    return ["from posenc_conformance.adapters import bare_package", "", *lines, ""] if lines else []
 
 
 def _requires(library: Library) -> tuple[str, ...]:
@@ -90,7 +105,8 @@ def wrapped(line: str) -> str:
 
 def _leftovers(guess: Guess) -> Iterator[str]:
     for fit in guess.others:
-        yield f"{_name_of(fit)} fits too: {fit.combination.name}."
+        of = ", its keys unseen" if fit.draft.both else ""
+        yield f"{_name_of(fit)} fits too: {fit.combination.name}{of}."
     for fit in guess.near:
         yield f"{_name_of(fit)} fits nothing; nearest is {fit.combination.name}: {fit.mistake}."
     if guess.unknown:
@@ -108,23 +124,36 @@ def words(library: Library, guess: Guess) -> Iterator[str]:
     count = len(library.found)
     phrase = "thing looks like a positional encoding"
     yield f"{name}: {count} {phrase if count == 1 else 'things look like positional encodings'}"
-    if library.left_out:
-        yield (
-            f"  {library.left_out} of its modules were not looked at; "
-            f"name one to see it alone: posenc init {name}.…"
-        )
+    yield from unread(library)
     for each in guess.claims.values():
         yield from _claim_lines(each)
     for fit in guess.others:
         part = fit.draft.parts[0]
         yield (
-            f"{_name_of(fit)} behaves like {fit.combination.name} too, but is not in the adapter; "
+            f"{_name_of(fit)} behaves like {fit.combination.name} too, but is not in the adapter"
+            f"{', and its keys were not looked at' if fit.draft.both else ''}; "
             f"to write one for it: posenc init {part.module}:{part.path}"
         )
     for fit in guess.near:
         yield f"{_name_of(fit)} fits nothing; nearest is {fit.combination.name}: {fit.mistake}"
     if guess.unknown:
         yield f"fits nothing: {', '.join(each.path for each in guess.unknown)}"
+
+
+def unread(library: Library) -> Iterator[str]:
+    """Yield lines on what was not searched, and why."""
+    for name, reason in library.bare.items():
+        yield f"  {name} cannot be imported ({reason}), so only its modules are looked at"
+    for name, reason in list(library.failed.items())[:SHOWN]:
+        yield f"  {name} was not looked at: {reason}"
+    more = len(library.failed) - SHOWN
+    if more > 0:
+        yield f"  {more} more of its modules were not looked at, since importing them fails"
+    if library.left_out:
+        yield (
+            f"  {library.left_out} of its modules were not looked at, to save time; "
+            f"name one to see it alone: posenc init {library.module.__name__}.…"
+        )
 
 
 def _claim_lines(claimed: Claimed) -> Iterator[str]:
@@ -143,6 +172,6 @@ def _claim_lines(claimed: Claimed) -> Iterator[str]:
 
 def _otherwise(fit: Fit) -> str:
     others = [name for name in fit.draft.call.combinations if name != fit.combination.name]
-    if not others:
+    if not others or fit.draft.call.name == KEYS:  # keys follow the convention of queries
         return ""
     return f"; if you meant {others[0]}, claim that to see how it fails"

@@ -129,6 +129,16 @@ class Script:
         ]
         return "module"
 
+    def load_text(self, text: str, folder: Path) -> str:
+        """Write the text of an adapter that is in no file; return the name of its module."""
+        self._imports |= {"import sys", "import types"}
+        self._loading = [
+            f"sys.path.insert(0, {str(folder)!r})",
+            'module = types.ModuleType("adapter")',
+            f"exec(r'''\n{text}''', vars(module))",
+        ]
+        return "module"
+
     def load_module(self, name: str, folder: Path | None) -> str:
         """Write lines that import an adapter's module, from ``folder`` if given.
 

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from posenc_conformance.adapters.find import Implementation, load_adapter, registered, target
+from posenc_conformance.adapters.find import Implementation, registered, target
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.checks import LEVELS, Check, Options, checks_of
 from posenc_conformance.checks.execution import Execution, execute
 from posenc_conformance.checks.model_adapter import LEVEL, subjects_of
 from posenc_conformance.checks.model_adapter import checks as checks_of_model
+from posenc_conformance.commands.init.in_memory import load_here
 from posenc_conformance.commands.repro.conversation import conversation
 from posenc_conformance.commands.repro.record import Given, Made, Recorded
 from posenc_conformance.commands.repro.script import Script
@@ -49,7 +50,7 @@ class Circumstances:
         """Load an implementation: in this process, unless it is to have one of its own."""
         if self.how.place is Isolation.APART:
             return load(name, self.how, self.schemes)
-        return load_adapter(name)
+        return load_here(name)
 
 
 def snippet(id: str, implementation_name: str, run: Circumstances) -> str:
@@ -340,7 +341,9 @@ def _worst(made: Made) -> tuple[int, ...]:
 
 
 def _write_loading(name: str, script: Script, loaded: Implementation, how: How) -> str:
-    """Write lines that load the adapter, and return its expression."""
+    """Write lines that load the adapter, or its text, and return its expression."""
+    if loaded.text:
+        return f"{script.load_text(loaded.text, Path.cwd())}.Adapter()"
     point = registered().get(name)
     module, _, attribute = (point.value if point else name).partition(":")
     path = Path(module).resolve() if not point and module.endswith(".py") else None

@@ -1,0 +1,112 @@
+"""What ``posenc init`` would write for a library, judged without a file."""
+
+import linecache
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from posenc_conformance.adapters.claims import claims_on
+from posenc_conformance.adapters.find import (
+    Implementation,
+    implementation_of,
+    load_adapter,
+    registered,
+    target,
+    versions,
+)
+from posenc_conformance.commands.init import write
+from posenc_conformance.commands.init.candidates import DEPENDENCY, library
+from posenc_conformance.commands.init.guess import guess
+from posenc_conformance.errors import UserError
+from posenc_conformance.judge.process_state import preventing_exit
+from posenc_conformance.remote.command_line import manifest_of
+from posenc_conformance.remote.load import How, Isolation, load
+from posenc_conformance.scheme_file.scheme import Scheme
+
+PART = re.compile(r"\.py(:|$)|:")
+"""What the name of a file or an attribute has: it may be an unfinished adapter."""
+
+
+def load_or_guess(name: str, how: How, schemes: Sequence[Scheme]) -> Implementation:
+    """Load the implementation that ``name`` means, or make an adapter for a library without one.
+
+    In another process, nothing is made. Raises UserError if there is no implementation.
+    """
+    apart = how.place is Isolation.APART or how.python
+    if apart or name in registered() or manifest_of(name) is not None:
+        return load(name, how, schemes)
+    with preventing_exit():
+        return load_here(name)
+
+
+def load_here(name: str) -> Implementation:
+    """Load an implementation in Python into this process, or make an adapter for a library.
+
+    Raises UserError if there is neither, or nothing in the library behaves like a scheme.
+    """
+    if name in registered():
+        return load_adapter(name)
+    try:
+        named = target(name)
+    except UserError as error:
+        # Without a dependency, modules of a package may still work; so may a file in a package,
+        # and a distribution whose module has another name.
+        missing = isinstance(error.__cause__, DEPENDENCY) or re.fullmatch(r"[\w-]+", name)
+        made = _made_or_none(name) if missing else None
+        if made is None:
+            raise
+        return made
+    if claims_on(named):
+        return implementation_of(name, named)
+    made = _made_or_none(name) if PART.search(name) else _made(name)
+    return made or implementation_of(name, named)
+
+
+def _made_or_none(name: str) -> Implementation | None:
+    try:
+        return _made(name)
+    except UserError:
+        return None
+
+
+def _made(name: str) -> Implementation | None:
+    """Return an adapter for a library, made in memory; None if there is no such library.
+
+    Raises UserError if nothing in it behaves like a scheme.
+    """
+    written = _written(name)
+    if written is None:
+        return None
+    text, notes = written
+    adapter = _adapter(name, text)
+    return Implementation(name, adapter, versions(type(adapter)), notes=notes, text=text)
+
+
+@lru_cache(maxsize=4)
+def _written(name: str) -> tuple[str, tuple[str, ...]] | None:
+    """Return the text of the adapter, and lines on it."""
+    source = library(name)
+    found = guess(source) if source is not None else None
+    if source is None or found is None:
+        return None
+    if not found.claims:
+        seen = ", ".join(part.path for part in source.found) or "none"
+        raise UserError(
+            f"{name} has no adapter, and nothing in it behaves like a scheme (looked at: {seen})",
+            f"posenc init {name} writes a template to fill in",
+        )
+    first = (
+        f"{name} has no adapter, so what posenc init claims for it is judged; "
+        f"to write that down: posenc init {name}"
+    )
+    return write.adapter(source, found), (first, *write.words(source, found))
+
+
+def _adapter(name: str, text: str) -> object:
+    file = f"<posenc init {name}>"
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    names: dict[str, object] = {}
+    exec(compile(text, file, "exec"), names)
+    made = names["Adapter"]
+    assert isinstance(made, type)
+    return made()

@@ -1,0 +1,92 @@
+"""``pytest --impl`` on a library without an adapter: what ``posenc init`` claims is judged."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.libraries import keys
+
+pytestmark = [pytest.mark.remembered(shipped=True), pytest.mark.slow]
+RIGHT = keys.MODULE.replace("KEYS", keys.OF_HALVES)
+WRONG = keys.MODULE.replace("KEYS", "k")
+CHECKS = ("rope.yaml", "rope-kernel.yaml", "-m", "smoke or golden", "-p", "no:cacheprovider")
+Judge = Callable[..., pytest.RunResult]
+
+
+@pytest.fixture
+def judge(pytester: pytest.Pytester) -> Judge:
+    """Return a function that writes a library to plain.py and judges it."""
+
+    def run(source: str, impl: str, *options: str) -> pytest.RunResult:
+        Path(pytester.path, "plain.py").write_text(source, encoding="utf-8")
+        return pytester.runpytest_subprocess(f"--impl={impl}", *CHECKS, *options)
+
+    return run
+
+
+@pytest.mark.parametrize("impl", ["plain", "plain.py", "plain:RotaryEmbedding"])
+def test_a_right_library_passes_and_the_header_says_how(judge: Judge, impl: str) -> None:
+    result = judge(RIGHT, impl)
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(
+        [
+            f"posenc: {impl} has no adapter, so what posenc init claims*: posenc init {impl}",
+            "posenc: rope: RotaryEmbedding behaves like half*",
+            "*scorecard*",
+            "rope-kernel*rope_query_key*query-key-half*",
+        ]
+    )
+    assert not Path("plain_adapter.py").exists()
+
+
+def test_wrong_keys_fail_and_the_failure_can_be_repeated(judge: Judge) -> None:
+    result = judge(WRONG, "plain", "-q")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*keys-unrotated*", "posenc: plain has no adapter*"])
+    command = "import sys; from posenc_conformance.commands.main import main; sys.exit(main())"
+    id = "rope-kernel.yaml::golden::query-key-half-grouped[float32]"
+    repro = [sys.executable, "-c", command, "repro", id, "--impl=plain"]
+    script = subprocess.run(repro, capture_output=True, text=True, check=True).stdout
+    Path("script.py").write_text(script, encoding="utf-8")
+    run = [sys.executable, "script.py"]
+    assert "but only" in subprocess.run(run, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize(
+    ("source", "impl", "options", "words"),
+    [
+        ("def add(a, b): return a + b", "plain", [], ["*nothing in it behaves*", "*posenc init*"]),
+        ("def add(a, b): return a + b", "plain.py", [], ["*claims nothing*", "*posenc init*"]),
+        (
+            "raise RuntimeError('no licence')",
+            "plain",
+            [],
+            ["*RuntimeError: no licence*plain.py:1*"],
+        ),
+        ("import numpyy", "plain", [], ["*No module named 'numpyy'*", "*hint: install*"]),
+        (RIGHT, "plain", ["--posenc-apart"], ["*claims nothing*", "*hint: *posenc init*"]),
+    ],
+)
+def test_a_library_that_cannot_be_judged_is_one_message(
+    judge: Judge, source: str, impl: str, options: list[str], words: list[str]
+) -> None:
+    result = judge(source, impl, *options)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(words)
+
+
+def test_an_adapter_in_a_module_is_found_by_the_name_of_the_module(judge: Judge) -> None:
+    source = (
+        "from posenc_conformance import claims\n"
+        "from posenc_conformance.adapters import of_queries\n"
+        "class Adapter:\n"
+        '    @claims("half")\n'
+        "    def rope(self, x, positions, *, base):\n"
+        "        return of_queries(lambda q, k: (halves(q, positions, base), k), x)\n"
+    )
+    result = judge(keys.ROTATIONS + source, "plain")
+    assert result.ret == pytest.ExitCode.OK
+    assert "no adapter" not in result.stdout.str()
