@@ -24,10 +24,10 @@ from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.call_kinds import ENGINE
 from posenc_conformance.models.file import with_configuration
+from posenc_conformance.models.keys.places import MISREAD
 from posenc_conformance.models.misreadings import (
     BIAS_MISSING,
     EARLY,
-    MISREAD,
     MISTAKES,
     OF_A_RANK,
     SHORT_TABLES,

@@ -36,21 +36,19 @@ from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import NotClaimed
 from posenc_conformance.models.configuration import Fields
+from posenc_conformance.models.keys.places import MISREAD, NESTED, of_each_kind
 from posenc_conformance.models.meaning import Group
 from posenc_conformance.models.misreadings import (
     BIAS_MISSING,
     EARLY,
     EARLY_WORDS,
     LONG,
-    MISREAD,
     MISTAKES,
-    NESTED,
     OF_A_RANK,
     SHORT_TABLES,
     UNROTATED,
     Mistake,
     changed_numbers,
-    of_each_kind,
     short_tables,
     unturned,
 )

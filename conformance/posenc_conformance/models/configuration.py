@@ -9,7 +9,7 @@ from typing import Any
 
 from posenc_conformance.door import LARGEST_CONFIGURATION, read_json
 from posenc_conformance.errors import UserError, in_line
-from posenc_conformance.models.architectures import HALF, ROTARY
+from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.defaults import (
     ARCHITECTURES,
     MISSING_IF_NULL,
@@ -33,6 +33,7 @@ from posenc_conformance.models.parts import (
 )
 from posenc_conformance.models.types.others import GRIDS, LEARNED, TEXTS
 from posenc_conformance.models.types.refused import NOT_SPECIFIED
+from posenc_conformance.models.types.rotary import HALF
 from posenc_conformance.models.understood import (
     ABOUT_POSITIONS,
     IGNORED,

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from posenc_conformance.models.architectures import ROTARY, Rotary
+from posenc_conformance.models.architectures import ROTARY
+from posenc_conformance.models.types.rotary import Rotary
 
 TRANSFORMERS = "transformers' class"
 OWN_CODE = "the code that the type is released with"

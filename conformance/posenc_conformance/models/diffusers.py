@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from posenc_conformance.errors import UserError, in_line
-from posenc_conformance.models.architectures import INTERLEAVED
 from posenc_conformance.models.configuration import Configuration, normalise_numbers
 from posenc_conformance.models.defaults import DIFFUSERS, Default
 from posenc_conformance.models.fields import BASE, CHANNELS, LAYERS, integer, listed
 from posenc_conformance.models.meaning import Context, Group, Meaning, Number
+from posenc_conformance.models.types.rotary import INTERLEAVED
 from posenc_conformance.models.understood import ABOUT_POSITIONS
 
 FORMAT = "config.json of diffusers"

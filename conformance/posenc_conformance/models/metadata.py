@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.errors import UserError, in_line
-from posenc_conformance.models.architectures import HALF, INTERLEAVED, ROTARY
+from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import FieldDict, Fields
 from posenc_conformance.models.defaults import Default
 from posenc_conformance.models.keys.of_gguf import FREQUENCIES, LONG, NAMES, SCALING, SHORT, TABLES
 from posenc_conformance.models.loader import OLD_ARCHITECTURES, completed, divided
+from posenc_conformance.models.types.rotary import HALF, INTERLEAVED
 
 REPAIR = "give the config.json of the model that the file was made from"
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from posenc_conformance.errors import UserError, in_line
-from posenc_conformance.models.architectures import INTERLEAVED
 from posenc_conformance.models.defaults import META, META_3, MISTRAL, TRANSFORMERS, Default
+from posenc_conformance.models.types.rotary import INTERLEAVED
 
 NAMES: Mapping[str, str] = {
     "dim": "hidden_size",
