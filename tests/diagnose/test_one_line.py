@@ -1,4 +1,4 @@
-"""One line of a rotation is wrong: it is told in every call that rotates, in any form."""
+"""One line of a rotation is wrong: the kit names it in every call that rotates, in any form."""
 
 from collections.abc import Callable
 from typing import Any

@@ -32,6 +32,7 @@ from references import arxiv_id, references
 
 from pages import REFERENCE
 from pictures import cards, figures
+from posenc_conformance.commands.cures import FILE, Symptom
 from posenc_conformance.registry import load_all
 from posenc_conformance.scheme_file.scheme import Scheme
 from scoreboard.cells import findings as board_findings
@@ -338,7 +339,7 @@ def test_every_known_mistake_is_reached_from_each_of_its_symptoms(
 
 @pytest.mark.parametrize("symptom", SYMPTOMS, ids=lambda symptom: symptom.id)
 def test_a_symptom_shows_few_candidates_of_a_group_and_the_commonest_first(
-    symptom: symptom_blocks.Symptom, site: Path
+    symptom: Symptom, site: Path
 ) -> None:
     parts = _sections_of(page_at(site / "which-mistake" / "index.html").source)
     lists = re.findall(r'<ol class="candidates">(.*?)</ol>', parts[symptom.id], re.S)
@@ -398,7 +399,7 @@ def test_where_a_long_text_breaks_tells_mistakes_apart(
 def test_a_wrong_index_of_symptoms_is_refused(
     change: Callable[[Any], object], found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    raw = yaml.safe_load(symptom_blocks.FILE.read_text(encoding="utf-8"))
+    raw = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     for entry in raw.values():
         if found.startswith("no symptom") and isinstance(entry["match"], dict):
             entry["match"].pop("classes", None)
