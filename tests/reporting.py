@@ -1,5 +1,7 @@
 """Parts of reports, for tests of their processing."""
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from posenc_conformance.report.document import VERDICTS
@@ -11,6 +13,12 @@ NOTHING: dict[str, Any] = {
     "combinations_not_claimed": {},
     "summary": {**dict.fromkeys(VERDICTS, 0), "checks": 0, "not_selected": 0, "not_claimed": 0},
 }
+
+
+def summary_of(checks: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Count the checks of a report by verdict."""
+    counts = Counter(check["verdict"] for check in checks)
+    return {**NOTHING["summary"], "checks": len(checks), **counts}
 
 
 def row(**found: Any) -> dict[str, Any]:

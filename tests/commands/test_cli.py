@@ -16,6 +16,7 @@ from posenc_conformance.commands.cures import closeness, cure_of
 from posenc_conformance.commands.main import main
 from posenc_conformance.registry import load_all
 from posenc_conformance.report.known import UNSAID
+from tests.reporting import summary_of
 
 pytestmark = pytest.mark.remembered(shipped=True)
 
@@ -116,7 +117,7 @@ def whole(checks: list[dict[str, object]], horizon: int = 1024) -> str:
             "kit": "0",
             "implementation": {"name": "mine", "versions": {}},
             "schemes": ["rope"],
-            "summary": {"checks": 0, **none, "not_selected": 0, "not_claimed": 0},
+            "summary": summary_of(checks),
             "rows": [row | {"combination": name} for name in ("half", "interleaved", "third")],
             "diagnoses": [],
             "checks": checks,

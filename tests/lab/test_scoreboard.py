@@ -27,6 +27,7 @@ from scoreboard.__main__ import main as command
 from scoreboard.cells import ALL, Counts, cells, findings
 from scoreboard.releases import of_release
 from tests.building import CHECKOUT
+from tests.reporting import summary_of
 from tests.shares import without_use
 
 BOARD = (".ci", ".github", "LICENSE", "Makefile", "action.yml", "docs", "lab/scoreboard")
@@ -57,7 +58,7 @@ def report(*checks: dict[str, Any]) -> dict[str, Any]:
         "kit": __version__,
         "implementation": {"name": "torch", "versions": {"torch": "2.13.0"}},
         "schemes": ["rope"],
-        "summary": {"checks": 1, **counts, "not_selected": 0, "not_claimed": 0},
+        "summary": summary_of(checks),
         "rows": [row],
         "diagnoses": [],
         "checks": list(checks),

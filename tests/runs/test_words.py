@@ -10,7 +10,7 @@ import pytest
 
 from posenc_conformance.commands.main import main
 from posenc_conformance.errors import LONGEST_WORD, UserError, in_line, printable
-from tests.reporting import NOTHING, row
+from tests.reporting import NOTHING, row, summary_of
 
 pytestmark = pytest.mark.remembered(shipped=True)
 
@@ -65,6 +65,7 @@ def report(path: Path, *checks: dict[str, Any], **changed: Any) -> str:
         "not_claimed": [],
         "rows": [],
         **NOTHING,
+        "summary": summary_of(checks),
         "checks": checks,
         **changed,
     }
