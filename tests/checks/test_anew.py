@@ -28,7 +28,8 @@ class Growing:
         rows = np.minimum(np.asarray(positions), len(self.tables[key]) - 1)
         waves = np.tile(self.tables[key][rows], 2)
         wide = x.astype(np.float64)
-        return (wide * waves.real + rotate_half(wide) * waves.imag).astype(x.dtype)
+        out = wide * waves.real + rotate_half(wide) * waves.imag
+        return np.asarray(out, x.dtype)
 
     def is_short(self, table: Array | None, needed: int) -> bool:
         return table is None or len(table) < needed
@@ -129,14 +130,15 @@ class Normed:
         wide = np.concatenate(normed)
         dim = wide.shape[-1]
         angles = np.tile(np.outer(positions, base ** (-np.arange(0, dim, 2) / dim)), 2)
-        return (wide * np.cos(angles) + rotate_half(wide) * np.sin(angles)).astype(q.dtype)
+        out = wide * np.cos(angles) + rotate_half(wide) * np.sin(angles)
+        return np.asarray(out, q.dtype)
 
     def normed(self, x: Array, eps: float) -> Array:
         squares = self.squares(x).astype(np.float64)
         return np.asarray(x / np.sqrt(squares.mean(-1, keepdims=True) + eps))
 
     def squares(self, x: Array) -> Array:
-        return x.astype(np.float64) ** 2
+        return np.asarray(x.astype(np.float64) ** 2)
 
 
 class Overflows(Normed):

@@ -1,4 +1,4 @@
-"""One line of a rotation is wrong: the kit names it in every call that rotates, in any form."""
+"""One line of a rotation is wrong: results of every call that rotates show it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -72,7 +72,7 @@ def adapter(call: str, turn: Turn) -> object:
 
 @pytest.mark.parametrize("call", ["rope_apply", "rope_offsets", "rope_query_key"])
 @pytest.mark.parametrize("turn", LINES)
-def test_a_wrong_line_is_told_in_every_form(call: str, turn: Turn) -> None:
+def test_a_wrong_line_shows_in_every_form(call: str, turn: Turn) -> None:
     told = {v.outcome.recovered for v in failed(judge(adapter(call, turn), ("golden",)))}
     assert told == {"keys: " * (call == "rope_query_key") + LINES[turn]}
 

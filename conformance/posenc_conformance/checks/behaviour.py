@@ -41,6 +41,7 @@ from posenc_conformance.diagnose.state import describe_repeats
 from posenc_conformance.judge.arrays import Array, Floats
 from posenc_conformance.judge.calling import call_line
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.history import once_per_subject
 from posenc_conformance.judge.misbehaviour import Misbehaviour, Refusal
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import NotClaimed, Outcome, Silent, Wrong
@@ -75,7 +76,7 @@ def checks(subject: Subject) -> Iterator[Check]:
             bench = Bench(subject)
             first, *_, last = (*subject.dtypes, subject.dtypes[-1])
             two = dict.fromkeys((first, last)) if name in _IN_TWO_DTYPES else (first,)
-            if name in _FLOATS and "float16" in subject.dtypes:
+            if name in _FLOATS and "float16" in subject.dtypes and _normalised(subject):
                 two = dict.fromkeys((first, "float16"))
             for dtype in subject.dtypes if name in _IN_ALL_DTYPES else two:
                 optional = () if name in _OF_ONE_CALL else optional_cases(subject, dtype)
@@ -194,13 +195,19 @@ def _factor(bench: Bench, case: Case, name: str) -> float:
 
     In float16, numbers that are squared overflow long before the result does.
     """
-    if case.dtype == "float16" and _is_normalised(case, name):
+    if case.dtype == "float16" and name in _normalised(bench.subject):
         return SQUARED
     return LARGE.get(case.dtype, 2.0**17) if case.dtype == bench.subject.dtypes[0] else 1.0
 
 
+@once_per_subject
+def _normalised(subject: Subject) -> tuple[str, ...]:
+    """Name the arrays whose scale hardly affects the result, as that of a norm's input does."""
+    case = smallest_case(subject, "float16")
+    return tuple(name for name in _with_floats(case) if _is_normalised(case, name))
+
+
 def _is_normalised(case: Case, name: str) -> bool:
-    """Return whether a result hardly depends on an array's scale, as that of a norm does."""
     other = case.with_arguments(**{name: SQUARED * case.arguments[name]})
     if not (case.has_result and other.has_result):
         return False

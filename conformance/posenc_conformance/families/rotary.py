@@ -93,15 +93,15 @@ def _lengths(first: Floats, second: Floats) -> Floats:
 
 def read_channels(case: Case) -> Pair:
     """Return the channels to read pairs from; if backward, those that the forward pass writes."""
-    return channels(rotary_dim(case), _layouts(case)[0], _widths(case))
+    return channels(rotary_dim(case), _layouts(case)[0], widths_of(case))
 
 
 def written_channels(case: Case) -> Pair:
     """Return the channels to write pairs to; if backward, those that the forward pass reads."""
-    return channels(rotary_dim(case), _layouts(case)[1], _widths(case))
+    return channels(rotary_dim(case), _layouts(case)[1], widths_of(case))
 
 
-def _widths(case: Case) -> list[int]:
+def widths_of(case: Case) -> list[int]:
     """Return the width of each axis; empty unless the call has ``widths``."""
     return [int(width) for width in case.arguments.get("widths", ())]
 
@@ -115,41 +115,6 @@ def _layouts(case: Case) -> tuple[str, str]:
 def progression(base: float, rotated: int) -> Floats:
     """Compute frequencies ``base ** (-2t / r)`` of r rotated channels, in radians per position."""
     return np.asarray(base ** -(np.arange(0, rotated, 2) / rotated))
-
-
-TABLES = {
-    "half": "tiled in halves",
-    "interleaved": "repeated for neighbours",
-    "half-per-axis": "tiled axis by axis",
-}
-"""How a layout has the angle of each pair in a table of all channels."""
-
-
-def mixed_layouts(case: Case) -> Iterator[tuple[str, str, str]]:
-    """Yield layouts of a table and of pairs of which one is claimed, and words for them."""
-    claimed = str(case.conventions["layout"])
-    others = [str(each) for each in case.scheme.conventions["layout"].values if each != claimed]
-    known = [each for each in others if {each, claimed} <= TABLES.keys()]
-    for table, pairs in (*((each, claimed) for each in known), *((claimed, e) for e in known)):
-        yield table, pairs, f"matches angles {TABLES[table]}, with pairs of the {pairs} layout"
-
-
-def per_channel(numbers: Floats, table: Pair) -> Floats:
-    """Return the numbers of pairs, [..., pairs], for each channel, as a table has them."""
-    every = np.empty((*numbers.shape[:-1], 2 * numbers.shape[-1]))
-    for channel in table:
-        every[..., channel] = numbers
-    return every
-
-
-def turned_by_channel(x: Floats, angles: Floats, pairs: Pair) -> Floats:
-    """Rotate pairs of channels, each channel by its own angle: [..., channels]."""
-    out = np.empty(np.broadcast_shapes(x.shape, angles.shape))
-    first, second = pairs
-    for here, partner, sign in ((first, second, -1), (second, first, 1)):
-        wave = angles[..., here]
-        out[..., here] = x[..., here] * np.cos(wave) + sign * x[..., partner] * np.sin(wave)
-    return out
 
 
 def forward_of(case: Case) -> Case:
@@ -556,28 +521,6 @@ class Rotation:
         """Predict the exponent t/d instead of 2t/d."""
         omega = self.frequencies(case) ** 0.5
         yield self.with_frequencies(case, omega, "matches exponents t/d instead of 2t/d")
-
-    def tables_mixed(self, case: Case, got: Floats) -> Iterator[Prediction]:
-        """Predict an angle table laid out for one layout, applied to pairs of another.
-
-        Either of them may be the claimed one. All pairs have the amplitude 1.
-        """
-        x, rotated, widths = case.arguments["x"], rotary_dim(case), _widths(case)
-        angles = self.angles(case)
-        for table, layout, words in mixed_layouts(case) if rotated >= 4 else ():
-            written, pairs = (channels(rotated, each, widths) for each in (table, layout))
-            out, every = x.copy(), per_channel(angles, written)
-            out[..., :rotated] = turned_by_channel(x[..., :rotated], every, pairs)
-
-            def terms(layout: str = layout, written: Pair = written) -> ErrorTerms:
-                own = self.error_terms(case.with_conventions(layout=layout))
-                lost = np.abs(angles) * growth(self.frequencies(case))
-                angle = own.angle.copy()
-                polar = POLAR / case.scheme.accuracy.angle
-                angle[..., :rotated] = per_channel(lost, written) + polar
-                return ErrorTerms(own.scale, angle)
-
-            yield Prediction(words, out, terms=terms)
 
     def low_precision_angles(self, case: Case, got: Floats) -> Iterator[Prediction]:
         """Predict positions, frequencies or angles in a narrow dtype, and tables of them."""

@@ -85,7 +85,7 @@ class Case(Invocation):
         (truth,) = TRUTHS.of(key, found)
         return truth
 
-    @property
+    @cached_property
     def has_result(self) -> bool:
         """Whether the definition has a result for these arguments, in the range of the dtype."""
         try:

@@ -27,6 +27,7 @@ from posenc_conformance.families.rotary import (
     rotary_dim,
     small_head,
 )
+from posenc_conformance.families.rotary_tables import tables_mixed
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, exact_terms
@@ -575,7 +576,7 @@ KNOWLEDGE = {
             "whole-head-rotated": whole_head_rotated,
             "unrotated": ROTATION.unrotated,
             "wrong-base": wrong_base,
-            "tables-mixed": ROTATION.tables_mixed,
+            "tables-mixed": tables_mixed(ROTATION),
             "low-precision-angles": ROTATION.low_precision_angles,
         },
     ),

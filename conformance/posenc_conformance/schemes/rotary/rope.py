@@ -30,6 +30,7 @@ from posenc_conformance.families.rotary import (
     some_channels,
     written_channels,
 )
+from posenc_conformance.families.rotary_tables import tables_mixed
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case
@@ -192,7 +193,7 @@ KNOWLEDGE = {
                 lambda case: frequencies(case) ** 2, "matches exponents 4t/d instead of 2t/d"
             ),
             "exponent-to-the-end": exponent_to_the_end,
-            "tables-mixed": ROTATION.tables_mixed,
+            "tables-mixed": tables_mixed(ROTATION),
             "wrong-base": wrong_base,
             "low-precision-angles": ROTATION.low_precision_angles,
             "iterated-frequencies": iterated_frequencies,

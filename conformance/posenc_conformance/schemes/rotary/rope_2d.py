@@ -24,6 +24,7 @@ from posenc_conformance.families.rotary import (
     turned_error,
     written_channels,
 )
+from posenc_conformance.families.rotary_tables import tables_mixed
 from posenc_conformance.judge.arrays import Floats, fine, round_to
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case
@@ -568,7 +569,7 @@ KNOWLEDGE = {
             "one-axis-for-both": one_axis_for_both,
             "unrotated": AXIAL.unrotated,
             "wrong-base": wrong_base,
-            "tables-mixed": AXIAL.tables_mixed,
+            "tables-mixed": tables_mixed(AXIAL),
             "low-precision-angles": AXIAL.low_precision_angles,
         },
     ),

@@ -16,9 +16,11 @@ from posenc_conformance.families.rotary import (
     POLAR,
     Pair,
     channels,
+    progression,
+)
+from posenc_conformance.families.rotary_tables import (
     mixed_layouts,
     per_channel,
-    progression,
     turned_by_channel,
 )
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, fine, round_to

@@ -1,0 +1,79 @@
+"""Tables of an angle for each channel, and their mistakes: laid out for other pairs."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from posenc_conformance.families.encodings import growth
+from posenc_conformance.families.rotary import (
+    POLAR,
+    Pair,
+    Rotation,
+    channels,
+    rotary_dim,
+    widths_of,
+)
+from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.case import Case, ErrorTerms
+from posenc_conformance.judge.deviation import DeviationModel, Prediction
+
+TABLES = {
+    "half": "tiled in halves",
+    "interleaved": "repeated for neighbours",
+    "half-per-axis": "tiled axis by axis",
+}
+"""How a layout has the angle of each pair in a table of all channels."""
+
+
+def mixed_layouts(case: Case) -> Iterator[tuple[str, str, str]]:
+    """Yield layouts of a table and of pairs of which one is claimed, and words for them."""
+    claimed = str(case.conventions["layout"])
+    others = [str(each) for each in case.scheme.conventions["layout"].values if each != claimed]
+    known = [each for each in others if {each, claimed} <= TABLES.keys()]
+    for table, pairs in (*((each, claimed) for each in known), *((claimed, e) for e in known)):
+        yield table, pairs, f"matches angles {TABLES[table]}, with pairs of the {pairs} layout"
+
+
+def per_channel(numbers: Floats, table: Pair) -> Floats:
+    """Return the numbers of pairs, [..., pairs], for each channel, as a table has them."""
+    every = np.empty((*numbers.shape[:-1], 2 * numbers.shape[-1]))
+    for channel in table:
+        every[..., channel] = numbers
+    return every
+
+
+def turned_by_channel(x: Floats, angles: Floats, pairs: Pair) -> Floats:
+    """Rotate pairs of channels, each channel by its own angle: [..., channels]."""
+    out = np.empty(np.broadcast_shapes(x.shape, angles.shape))
+    first, second = pairs
+    for here, partner, sign in ((first, second, -1), (second, first, 1)):
+        wave = angles[..., here]
+        out[..., here] = x[..., here] * np.cos(wave) + sign * x[..., partner] * np.sin(wave)
+    return out
+
+
+def tables_mixed(rotation: Rotation) -> DeviationModel:
+    """Make a model that predicts a table laid out for one layout, with pairs of another.
+
+    Either of them may be the claimed one. All pairs have the amplitude 1.
+    """
+
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
+        x, rotated, widths = case.arguments["x"], rotary_dim(case), widths_of(case)
+        angles = rotation.angles(case)
+        for table, layout, words in mixed_layouts(case) if rotated >= 4 else ():
+            written, pairs = (channels(rotated, each, widths) for each in (table, layout))
+            out, every = x.copy(), per_channel(angles, written)
+            out[..., :rotated] = turned_by_channel(x[..., :rotated], every, pairs)
+
+            def terms(layout: str = layout, written: Pair = written) -> ErrorTerms:
+                own = rotation.error_terms(case.with_conventions(layout=layout))
+                lost = np.abs(angles) * growth(rotation.frequencies(case))
+                angle = own.angle.copy()
+                polar = POLAR / case.scheme.accuracy.angle
+                angle[..., :rotated] = per_channel(lost, written) + polar
+                return ErrorTerms(own.scale, angle)
+
+            yield Prediction(words, out, terms=terms)
+
+    return models
