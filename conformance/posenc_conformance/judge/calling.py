@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import prod
 
 import numpy as np
 
@@ -9,18 +10,21 @@ from posenc_conformance.errors import describe_exception
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.in_memory import Held
-from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.misbehaviour import Misbehaviour, Refusal
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Declined, TookTooLong
 from posenc_conformance.judge.warnings_off import as_usual
 from posenc_conformance.scheme_file.scheme import Arguments
+
+IDS = "position-ids"
+"""Kind of calls that number tokens, of which there may be none."""
 
 
 def ask(subject: Subject, case: Case, inputs: Arguments | None = None) -> Array:
     """Return the implementation's result for a case; with ``inputs``, return any array unchecked.
 
     Raises Misbehaviour, whose text includes the call, and Declined if the implementation raises
-    NotImplementedError.
+    NotImplementedError, or refuses to number no tokens.
     """
     with _with_call_context(case):
         return subject.run(case) if inputs is None else subject.invoke(case, inputs)
@@ -52,6 +56,8 @@ def _with_call_context(case: Case) -> Iterator[None]:
     except Misbehaviour as problem:
         if isinstance(problem.__cause__, NotImplementedError):
             raise Declined(f"declined with {describe_exception(problem.__cause__)}") from problem
+        if isinstance(problem, Refusal) and case.call.kind == IDS and not prod(case.shape):
+            raise Declined(f"refuses to number nothing: {problem}") from problem
         raise type(problem)(f"{problem}\n{call_line(case)}") from problem.__cause__
     except TookTooLong as problem:
         raise TookTooLong(f"{problem.reason}\n{call_line(case)}") from None
