@@ -26,6 +26,7 @@ class NeedsTwo(Joins):
     least = 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("adapter", "is_right"), [(Joins, True), (NeedsTwo, False)])
 def test_refusing_to_number_nothing_is_no_failure(adapter: type[Joins], is_right: bool) -> None:
     wrong = failed(judge(adapter(), ("smoke", "invariant", "behaviour")))
