@@ -10,6 +10,8 @@ from posenc_lab.field.pieces import Array, slopes, t5_buckets
 from posenc_lab.field.reports.common import distances, shifted, wrong
 
 SWAPPED = "direction-swapped"
+KEPT, ONE_ROW = "lucidrains/x-transformers#153", "keras-team/keras-hub#2861"
+UNCLIPPED = "huggingface/transformers#9164"
 
 
 def by_slopes(heads: int, values: Array) -> Array:
@@ -39,14 +41,7 @@ def slopes_in_order(heads: int) -> Array:
     return (2.0 ** (-8 * np.arange(1, whole + 1) / whole))[:heads].astype(np.float32)
 
 
-@wrong(
-    "keras-team/keras-hub#2861",
-    "alibi_bias",
-    "first-key",
-    r"\(6, 1, 2\)",
-    fault="shapes",
-    broadcast=True,
-)
+@wrong(ONE_ROW, "alibi_bias", "first-key", r"\(6, 1, 2\)", fault="shapes", broadcast=True)
 def bias_of_query_length(heads: int, q_len: int, k_len: int) -> Array:
     """The bias is built over the query's length, and one query gives 0."""
     return by_slopes(heads, np.arange(q_len)[None])
@@ -64,13 +59,7 @@ def query_minus_key(heads: int, q_len: int, k_len: int) -> Array:
     return by_slopes(heads, distances(q_len, k_len))
 
 
-@wrong(
-    "lucidrains/x-transformers#153",
-    "alibi_bias",
-    "symmetric",
-    "earlier call|larger call",
-    fault="state",
-)
+@wrong(KEPT, "alibi_bias", "symmetric", "earlier call|larger call", fault="state")
 class BufferedBias:
     """The bias of a larger call is kept and sliced from its beginning."""
 
@@ -103,8 +92,9 @@ def looked_up(table: Array, relative: Array, max_distance: int, both: bool) -> A
 
 
 @wrong("huggingface/candle#899", "t5_bias", "causal", "queries-from-zero")
+@wrong("guillaume-be/rust-bert#171", "t5_bias", "bidirectional", SWAPPED)
 def queries_from_zero(table: Array, q_len: int, k_len: int, *, max_distance: int) -> Array:
-    """The bias does not know the cache: queries are at positions from 0."""
+    """Keys count as the past of queries from position 0: no cache, or cross attention."""
     relative = np.arange(k_len) - np.arange(q_len)[:, None]
     return looked_up(table, relative, max_distance, both=False)
 
@@ -121,13 +111,6 @@ def no_bias_with_a_cache(table: Array, q_len: int, k_len: int, *, max_distance: 
     return looked_up(table, -distances(q_len, k_len), max_distance, both=False) * (q_len >= k_len)
 
 
-@wrong("guillaume-be/rust-bert#171", "t5_bias", "bidirectional", SWAPPED)
-def bias_of_self_attention(table: Array, q_len: int, k_len: int, *, max_distance: int) -> Array:
-    """Cross attention has the bias of self attention: keys count as a past."""
-    relative = np.arange(k_len) - np.arange(q_len)[:, None]
-    return looked_up(table, relative, max_distance, both=False)
-
-
 @wrong(
     "google-research/text-to-text-transfer-transformer#415", "t5_bucket", "bidirectional", SWAPPED
 )
@@ -136,13 +119,7 @@ def one_direction(relative_position: Array, *, num_buckets: int, max_distance: i
     return t5_buckets(relative_position, num_buckets, max_distance, both=False)
 
 
-@wrong(
-    "huggingface/transformers#9164",
-    "clipped_bias",
-    "key-minus-query",
-    "IndexError",
-    fault="exceptions",
-)
+@wrong(UNCLIPPED, "clipped_bias", "key-minus-query", "IndexError", fault="exceptions")
 def not_clipped(table: Array, q_len: int, k_len: int) -> Array:
     """Distances are not clipped: beyond the table an index raises."""
     return table[len(table) // 2 - distances(q_len, k_len)].transpose(2, 0, 1).copy()
@@ -171,12 +148,7 @@ def shift_of_a_decoder(q: Array, k: Array, w_kr: Array, u: Array, v: Array) -> A
     return np.asarray((made / math.sqrt(q.shape[-1])).astype(q.dtype))
 
 
-@wrong(
-    "magenta/magenta#1486",
-    "shaw_scores",
-    "key-minus-query",
-    "without (its|a) mask|next (query|row)",
-)
+@wrong("magenta/magenta#1486", "shaw_scores", "key-minus-query", "without .* mask|next (query|row)")
 def skew_without_mask(q: Array, k: Array, table: Array) -> Array:
     """Music Transformer's skew has no mask: later keys get zeros and the next row."""
     keys, wide = k.shape[1], q.astype(np.float64)
@@ -223,24 +195,12 @@ def window(report: str, claim: str, *words: str) -> Callable[[Code], Code]:
 
 
 @window("huggingface/transformers#39408", "window-keys", "reach-swapped")
+@window("AI-Hypercomputer/maxtext#4289", "window-keys", "reach-swapped")
+@window("huggingface/transformers#26792", "window-keys", "reach-swapped")
 def window_of_flash_attention(q_len: int, k_len: int, window: int) -> Array:
-    """W keys are before the query: one too many."""
+    """W keys are before the query, by an inclusive side or a triangle: one too many."""
     gap = distances(q_len, k_len)
     return (gap >= 0) & (gap <= window)
-
-
-@window("AI-Hypercomputer/maxtext#4289", "window-keys", "reach-swapped")
-def left_side_inclusive(q_len: int, k_len: int, window: int) -> Array:
-    """An inclusive left side is given the window's size: one token too many."""
-    row, column = np.arange(q_len)[:, None] + (k_len - q_len), np.arange(k_len)[None]
-    return (row - window <= column) & (column <= row)
-
-
-@window("huggingface/transformers#26792", "window-keys", "reach-swapped")
-def upper_triangle_one_too_long(q_len: int, k_len: int, window: int) -> Array:
-    """The upper triangle lacks + 1, so that the window is one too long."""
-    past = k_len - q_len
-    return np.triu(np.tril(np.ones((q_len, k_len)), past), past - window) > 0
 
 
 @window("axolotl-ai-cloud/axolotl#732", "window-keys", "reach-swapped")

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import wraps
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,6 +19,8 @@ def wrong(
     report: str, call: str, claim: str, *words: str, fault: str = FORMULA, **limits: Any
 ) -> Callable[[Code], Code]:
     """Register wrong code: a function, or a class with the call as its method.
+
+    Code of several reports is registered for each, and then has the report in its name.
 
     Parameters
     ----------
@@ -36,11 +39,13 @@ def wrong(
     """
 
     def put(code: Code) -> Code:
-        method = vars(code)[call] if isinstance(code, type) else staticmethod(code)
+        method = vars(code)[call] if isinstance(code, type) else staticmethod(_copy(code))
         marked = claims(*claim.split(), **limits)(method)
         bases = (code,) if isinstance(code, type) else ()
         adapter = type("Adapter", bases, {call: marked})
         name = f"{str(code.__module__).rpartition('.')[2]}.{code.__name__}"
+        if any(other.name == name for other in IMPLEMENTATIONS if other.set == "reports"):
+            name += f"-{report.partition('/')[2]}"
         meaning = f"{report}: {str(code.__doc__).partition(chr(10))[0]}"
         IMPLEMENTATIONS.append(Implementation("reports", name, adapter, meaning, fault, words))
         return code
@@ -48,8 +53,18 @@ def wrong(
     return put
 
 
+def _copy(code: Code) -> Code:
+    """Return a function of its own, since claims on one add up."""
+
+    @wraps(code)
+    def copy(*arguments: Any, **keywords: Any) -> Any:
+        return code(*arguments, **keywords)
+
+    return cast(Code, copy)
+
+
 def right(report: str, call: str, claim: str, **limits: Any) -> Callable[[Code], Code]:
-    """Register right code, after a report's mending or as it is commonly written."""
+    """Register right code, as a report's fix has it or as it is commonly written."""
     return wrong(report, call, claim, fault=RIGHT, **limits)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from posenc_lab.field.pieces import Array, omega, outer
 from posenc_lab.field.reports.common import angles, half, inter, wrong
 
+WARPS = "vllm-project/vllm#51049"
 COUNTED, IGNORED = "padding-counted", "index-ignored"
 
 
@@ -109,13 +110,7 @@ def both_normed(parts: tuple[Array, ...], eps: float) -> Array:
     return np.concatenate([normed(q, q_weight, eps), normed(k, k_weight, eps)])
 
 
-@wrong(
-    "vllm-project/vllm#51049",
-    "qk_norm_rope",
-    "normed-half",
-    "partner|half a head",
-    rotation="partial",
-)
+@wrong(WARPS, "qk_norm_rope", "normed-half", "partner|half a head", rotation="partial")
 def partner_half_a_head_away(*parts: Array, **given: Any) -> Array:
     """In every other head the second member of a pair is read half a head away."""
     out = both_normed(parts, given["eps"])
@@ -301,18 +296,13 @@ def keys_as_query_heads(q_weight: Array, k_weight: Array, heads: int, key_heads:
 
 
 @wrong("huggingface/nanotron#427", "permute_qk", "to-half", "not-permuted")
-def nothing_permuted(q_weight: Array, k_weight: Array, heads: int, key_heads: int) -> Array:
-    """The flag is never passed: nothing is permuted."""
-    return np.concatenate([q_weight, k_weight])
+@wrong("vllm-project/vllm#55335", "permute_qk_bias", "to-half", "not-permuted")
+def nothing_permuted(query: Array, key: Array, heads: int, key_heads: int) -> Array:
+    """Nothing is permuted, or weights without their biases."""
+    return np.concatenate([query, key])
 
 
 @wrong("onnxruntime/mobius#396", "permute_qk", "to-half", "inverse-permutation")
 def permuted_the_other_way(q_weight: Array, k_weight: Array, heads: int, key_heads: int) -> Array:
     """The way back has the shape of the way there."""
     return np.concatenate([to_interleaved(q_weight, heads), to_interleaved(k_weight, key_heads)])
-
-
-@wrong("vllm-project/vllm#55335", "permute_qk_bias", "to-half", "not-permuted")
-def biases_not_permuted(q_bias: Array, k_bias: Array, heads: int, key_heads: int) -> Array:
-    """Weights are permuted, biases are not."""
-    return np.concatenate([q_bias, k_bias])

@@ -17,6 +17,8 @@ from posenc_lab.field.reports.common import (
     wrong,
 )
 
+EDGES = "huggingface/transformers#37535"
+
 
 def by_axis(x: Array, positions: Array, axes: Array, frequencies: Array) -> Array:
     """Rotate each pair by its axis of the positions."""
@@ -133,14 +135,9 @@ def another_frame_rate(segments: Array, *, merge_size: int, **given: Any) -> Arr
 
 
 @wrong("vllm-project/vllm#32143", "m_rope_position_ids", "largest", "images-as-text")
+@wrong("NVIDIA-NeMo/Automodel#2172", "m_rope_position_ids", "spatial", "images-as-text")
 def running_index(segments: Array, *, merge_size: int) -> Array:
     """Three rows are computed and not used: the running index is on all axes."""
-    return np.tile(np.arange(of_segments(segments, merge_size).shape[1]), (3, 1))
-
-
-@wrong("NVIDIA-NeMo/Automodel#2172", "m_rope_position_ids", "spatial", "images-as-text")
-def packed_as_text(segments: Array, *, merge_size: int) -> Array:
-    """Packing does not get the three axes: one running index is on all."""
     return np.tile(np.arange(of_segments(segments, merge_size).shape[1]), (3, 1))
 
 
@@ -175,14 +172,9 @@ def column_first(x: Array, positions: Array, *, base: float) -> Array:
 
 
 @wrong("ggml-org/llama.cpp#13282", "rope_2d", "rope-vit", "axes-swapped")
-def row_first(x: Array, positions: Array, *, base: float) -> Array:
-    """The row comes first, as in Pixtral, where in Llama 4 the column does."""
-    return inter(x, two_axes(positions[0], positions[1], x, base))
-
-
 @wrong("ServiceNow/Fast-LLM#401", "rope_2d", "pixtral", "progression-swapped")
-def frequencies_of_each_axis(x: Array, positions: Array, *, base: float) -> Array:
-    """Each axis has its own frequencies instead of even and odd ones."""
+def row_first(x: Array, positions: Array, *, base: float) -> Array:
+    """Each axis has its own frequencies, and the row comes first."""
     return inter(x, two_axes(positions[0], positions[1], x, base))
 
 
@@ -339,13 +331,7 @@ def without_eight(
     return (np.sign(cells) * np.log2(np.abs(cells) + 1)).astype(np.float32)
 
 
-@wrong(
-    "huggingface/transformers#37535",
-    "window_edges",
-    "edges-in-patches",
-    "repeat|padding",
-    fault="shapes",
-)
+@wrong(EDGES, "window_edges", "edges-in-patches", "repeat|padding", fault="shapes")
 def whole_window_of_padding(grids: Array, window: int, *, merge_size: int) -> Array:
     """A grid that divides gets a whole window of padding: edges are repeated."""
     edges = [0]

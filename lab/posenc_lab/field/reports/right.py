@@ -1,4 +1,4 @@
-"""Right code: what mended the reports, and common styles beside it."""
+"""Right code: the fixes of reports, and common styles beside them."""
 
 import math
 from functools import cache

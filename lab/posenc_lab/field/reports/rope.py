@@ -26,6 +26,7 @@ def angles_of_neighbours(x: Array, positions: Array, *, base: float) -> Array:
 
 
 @wrong("huggingface/transformers#47328", "rope", "interleaved", "tables-mixed")
+@wrong("xiangking/ark-nlp#47", "rope", "interleaved", "tables-mixed")
 def tables_of_halves(x: Array, positions: Array, *, base: float) -> Array:
     """Tables are those of halves, and neighbours are rotated."""
     return tables(x, rotate_every_two(x), np.tile(angles(x, positions, base), 2))
@@ -46,26 +47,11 @@ def evens_and_odds_concatenated(x: Array, positions: Array, *, base: float) -> A
     return half(apart, angles(x, positions, base))
 
 
-@wrong("xiangking/ark-nlp#47", "rope", "interleaved", "tables-mixed")
-def sinusoid_tiled(x: Array, positions: Array, *, base: float) -> Array:
-    """Columns of a sinusoidal table are tiled instead of repeated, and neighbours are rotated."""
-    wave = np.power(base, -2.0 * np.arange(x.shape[-1] // 2) / x.shape[-1])
-    return tables(x, rotate_every_two(x), np.tile(outer(positions, wave), (1, 2)))
-
-
 @wrong("trymirai/lalamo#268", "rope", "half", "sign-flipped")
-def minus_before_sine(x: Array, positions: Array, *, base: float) -> Array:
-    """The product with the sine is subtracted."""
-    return tables(x, -rotate_half(x), np.tile(angles(x, positions, base), 2))
-
-
 @wrong("karpathy/nanochat#489", "rope", "half", "sign-flipped")
-def transposed_matrix(x: Array, positions: Array, *, base: float) -> Array:
-    """The rotation matrix is transposed."""
-    turns, (first, second) = angles(x, positions, base), np.split(x, 2, axis=-1)
-    cos, sin = np.cos(turns), np.sin(turns)
-    made = [first * cos + second * sin, first * -sin + second * cos]
-    return np.concatenate(made, axis=-1).astype(x.dtype)
+def minus_before_sine(x: Array, positions: Array, *, base: float) -> Array:
+    """The product with the sine is subtracted, or the matrix is transposed."""
+    return tables(x, -rotate_half(x), np.tile(angles(x, positions, base), 2))
 
 
 @wrong(

@@ -93,8 +93,9 @@ def mscale_dropped_for_neighbours(x: Array, positions: Array, **given: Any) -> A
 
 
 @wrong("antonellof/ferrox#213", "yarn", "code-half", "temperature-swapped")
+@wrong("ggml-org/llama.cpp#22612", "yarn", "code-half", IGNORED, attention="explicit")
 def magnitude_missing(x: Array, positions: Array, **given: Any) -> Array:
-    """YaRN's magnitude is missing on the generic path."""
+    """YaRN's magnitude is missing on a generic path, or disabled by a conversion."""
     return half(x, outer(positions, yarn_omega(x.shape[-1], given)))
 
 
@@ -120,15 +121,13 @@ def clamped_and_without_magnitude(x: Array, positions: Array, **given: Any) -> A
     return half(x, outer(positions, yarn_omega(x.shape[-1], given, ramp)))
 
 
-@wrong("ggml-org/llama.cpp#22612", "yarn", "code-half", IGNORED, attention="explicit")
-def conversion_without_magnitude(x: Array, positions: Array, **given: Any) -> Array:
-    """A conversion always disables the magnitude, which is given explicitly."""
-    return half(x, outer(positions, yarn_omega(x.shape[-1], given)))
-
-
 @wrong("tenstorrent/tt-metal#25321", "yarn", "code-half", "factor-ignored|plain RoPE")
-def yarn_not_implemented(x: Array, positions: Array, **given: Any) -> Array:
-    """YaRN is not implemented: plain RoPE."""
+@wrong("jmaczan/tiny-vllm#1", "llama3", "half", "scaling-missing")
+@wrong("OpenNMT/CTranslate2#1685", "longrope", "phi-3", "without any scaling|plain RoPE")
+@wrong("lablup/mlxcel#1340", "position_interpolation", "half", "unscaled")
+@wrong("jagmarques/nexusquant#12", "p_rope", "half", "all-turn")
+def not_implemented(x: Array, positions: Array, *_: Array, **given: Any) -> Array:
+    """The scaling is not implemented or its factor not read: plain RoPE."""
     return half(x, angles(x, positions, given["base"]))
 
 
@@ -137,12 +136,6 @@ def magnitude_twice(x: Array, positions: Array, **given: Any) -> Array:
     """Magnitude is on the scale of logits although tables have it already."""
     longer = magnitude(given["factor"]) ** 2
     return half(x, outer(positions, yarn_omega(x.shape[-1], given)), longer)
-
-
-@wrong("jmaczan/tiny-vllm#1", "llama3", "half", "scaling-missing")
-def llama3_not_implemented(x: Array, positions: Array, **given: Any) -> Array:
-    """Llama 3's scaling is not implemented: plain RoPE."""
-    return half(x, angles(x, positions, given["base"]))
 
 
 @wrong("ml-explore/mlx-examples#907", "llama3", "half", "ramp-in-wavelength")
@@ -192,12 +185,6 @@ def chosen_by_capacity(
     return longrope(x, positions, long if capacity > given[OLD] else short, given)
 
 
-@wrong("OpenNMT/CTranslate2#1685", "longrope", "phi-3", "without any scaling|plain RoPE")
-def su_unknown(x: Array, positions: Array, short: Array, long: Array, **given: Any) -> Array:
-    """The scaling 'su' is not known: plain RoPE."""
-    return half(x, angles(x, positions, given["base"]))
-
-
 def grown(x: Array, positions: Array, given: dict[str, Any], length: int) -> Array:
     """Rotate by the dynamic NTK base of a length."""
     base = dynamic_base(given["base"], x.shape[-1], given["factor"], given[OLD], length)
@@ -239,12 +226,6 @@ def length_from_heads(x: Array, positions: Array, **given: Any) -> Array:
 def static_base(x: Array, positions: Array, **given: Any) -> Array:
     """The base is that of the factor alone at every length."""
     base = given["base"] * given["factor"] ** (x.shape[-1] / (x.shape[-1] - 2))
-    return half(x, angles(x, positions, base))
-
-
-@wrong("lablup/mlxcel#1340", "position_interpolation", "half", "unscaled")
-def linear_factor_not_read(x: Array, positions: Array, *, base: float, factor: float) -> Array:
-    """The linear factor is parsed and never read."""
     return half(x, angles(x, positions, base))
 
 
@@ -378,12 +359,6 @@ def built_for_fewer_channels(
     """A module is built for fewer channels: other exponents and other pairs."""
     pairs = rotating(x, proportion)
     return leading(x, outer(positions, omega(2 * pairs, base))) if pairs else x.copy()
-
-
-@wrong("jagmarques/nexusquant#12", "p_rope", "half", "all-turn")
-def whole_head(x: Array, positions: Array, *, base: float, proportion: float) -> Array:
-    """All channels rotate."""
-    return half(x, angles(x, positions, base))
 
 
 @wrong("pegainfer-project/pegainfer#820", "p_rope", "half", "taken-for-partial")

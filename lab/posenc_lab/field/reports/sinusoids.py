@@ -9,6 +9,9 @@ from posenc_lab.field.pieces import Array, omega, outer
 from posenc_lab.field.reports.common import Given, wrong
 
 CHANNEL, ODD = "channel-for-pair", "odd-channel-exponent"
+LIST = "jadore800120/attention-is-all-you-need-pytorch#32"
+CRASHED = "NVlabs/Forecasting-Model-Search#7"
+INVERTED = r"at base\^\(2t/d\)"
 RAISED = "ValueError: could not broadcast"
 
 
@@ -25,34 +28,12 @@ def integer_division(positions: Array, dim: int, *, base: float = 10000.0) -> Ar
 
 
 @wrong("Kyubyong/transformer#38", "sinusoidal", "paper", CHANNEL, max_position=5000)
+@wrong(LIST, "sinusoidal", "paper", CHANNEL, max_position=3000)
+@wrong("BrianPulfer/PapersReimplementations#9", "sinusoidal", "paper", CHANNEL)
 def channel_for_pair(positions: Array, dim: int, *, base: float = 10000.0) -> Array:
     """The exponent is 2i/d with i the channel instead of the pair."""
     turns = outer(positions, np.power(base, -2.0 * np.arange(dim) / dim))
     return np.where(np.arange(dim) % 2, np.cos(turns), np.sin(turns)).astype(np.float32)
-
-
-@wrong(
-    "jadore800120/attention-is-all-you-need-pytorch#32",
-    "sinusoidal",
-    "paper",
-    CHANNEL,
-    base=1e4,
-    max_position=3000,
-)
-def channel_in_a_list(positions: Array, dim: int) -> Array:
-    """The exponent is 2·i/d with i the channel, in a list comprehension."""
-    rows = [[at / np.power(10000, 2 * i / dim) for i in range(dim)] for at in positions.tolist()]
-    turns = np.array(rows, np.float64).reshape(-1, dim)
-    return np.where(np.arange(dim) % 2, np.cos(turns), np.sin(turns)).astype(np.float32)
-
-
-@wrong("BrianPulfer/PapersReimplementations#9", "sinusoidal", "paper", CHANNEL, base=1e4)
-def frequencies_of_all_channels(positions: Array, dim: int) -> Array:
-    """Even frequencies of all channels are for sines, odd ones for cosines."""
-    turns = outer(positions, 1 / 10_000 ** (2 * np.arange(dim) / dim))
-    made = np.zeros_like(turns)
-    made[:, ::2], made[:, 1::2] = np.sin(turns[:, ::2]), np.cos(turns[:, 1::2])
-    return made.astype(np.float32)
 
 
 @wrong("zju3dv/LoFTR#41", "sinusoidal", "paper", "step-rounded-down", base=1e4)
@@ -101,15 +82,7 @@ def concatenated(positions: Array, dim: int) -> Array:
     return np.concatenate([np.sin(turns), np.cos(turns)], axis=-1).astype(np.float32)
 
 
-@wrong(
-    "NVlabs/Forecasting-Model-Search#7",
-    "sinusoidal",
-    "paper",
-    RAISED,
-    fault="exceptions",
-    odd_dim="cut",
-    base=1e4,
-)
+@wrong(CRASHED, "sinusoidal", "paper", RAISED, fault="exceptions", odd_dim="cut", base=1e4)
 def as_many_cosines(positions: Array, dim: int) -> Array:
     """An odd width raises: there are as many cosines as sines."""
     made, turns = np.zeros((len(positions), dim)), outer(positions, omega(dim, 10000))
@@ -118,14 +91,7 @@ def as_many_cosines(positions: Array, dim: int) -> Array:
     return made.astype(np.float32)
 
 
-@wrong(
-    "hkproj/pytorch-transformer#2",
-    "sinusoidal",
-    "paper",
-    r"at base\^\(2t/d\)",
-    base=1e4,
-    max_position=4000,
-)
+@wrong("hkproj/pytorch-transformer#2", "sinusoidal", "paper", INVERTED, base=1e4, max_position=4000)
 def powers_multiplied(positions: Array, dim: int) -> Array:
     """Positions are multiplied by base^(2t/d), as a comment says, instead of divided."""
     return by_turns(outer(positions, 1 / omega(dim, 10000)))
