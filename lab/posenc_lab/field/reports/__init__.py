@@ -1,11 +1,12 @@
 """NumPy code after public reports: what was wrong there, and right code beside it.
 
-Each report is of a repository in which the author of the code had no part, and the author of the
-code had none in the kit. The words of a right diagnosis follow that author's judgement of the kit's
-texts: a mistake's id where its name was right, the telling phrase where a description was, and else
-words of the mistake itself. KellerJordan/modded-nanogpt#39, tables of cosines and sines in
-bfloat16, is left out: its maintainers doubted that it is a mistake, released models compute so, and
-the same code is `right.tables_in_bfloat16`.
+The code was written from public reports by an author with no part in the kit. The words of a right
+diagnosis follow that author's judgement of the kit's texts: a mistake's id where its name was right,
+the telling phrase where a description was, and else words of the mistake itself.
+
+Left out is KellerJordan/modded-nanogpt#39, tables of cosines and sines in bfloat16: its maintainers
+doubted that it is a mistake, released models compute so, and ``right.tables_in_bfloat16`` is the
+same code.
 """
 
 from posenc_lab.field.reports import biases, ids, images, right, rope, scaled, sinusoids

@@ -421,7 +421,7 @@ def causal_at_either_end(q_len: int, k_len: int, *, alignment: str = "end") -> A
 
 
 @right(
-    "jadore800120/attention-is-all-you-need-pytorch#32", "sinusoidal", "paper", max_position=3000
+    "jadore801120/attention-is-all-you-need-pytorch#32", "sinusoidal", "paper", max_position=3000
 )
 def exponent_of_the_pair(positions: Array, dim: int, *, base: float = 10000.0) -> Array:
     """The exponent is 2·(i//2)/d, in a list comprehension."""

@@ -16,6 +16,7 @@ from posenc_lab.field.reports.common import (
 
 NARROW = "low-precision-angles"
 FORWARD = "backward-is-forward"
+APART = "half a head apart|exponents over"
 ROWS = "by their numbers|rows stand at 0, 1, 2.* (not read|ignored)"
 
 
@@ -161,9 +162,7 @@ class HalvedByLayer:
         return np.concatenate([turned, x[..., width:]], axis=-1)
 
 
-@wrong(
-    "pie-project/pie#603", "rope", "half", "15 and earlier only|exponents over", rotation="partial"
-)
+@wrong("pie-project/pie#603", "rope", "half", APART, rotation="partial")
 def partial_over_the_head(x: Array, positions: Array, *, base: float, rotary_dim: int = 0) -> Array:
     """Exponents and pairs of a partial rotation are those of the whole head."""
     pairs, middle = (rotary_dim or x.shape[-1]) // 2, x.shape[-1] // 2

@@ -9,7 +9,7 @@ from posenc_lab.field.pieces import Array, omega, outer
 from posenc_lab.field.reports.common import Given, wrong
 
 CHANNEL, ODD = "channel-for-pair", "odd-channel-exponent"
-LIST = "jadore800120/attention-is-all-you-need-pytorch#32"
+LIST = "jadore801120/attention-is-all-you-need-pytorch#32"
 CRASHED = "NVlabs/Forecasting-Model-Search#7"
 INVERTED = r"at base\^\(2t/d\)"
 RAISED = "ValueError: could not broadcast"
