@@ -45,7 +45,7 @@ def wrong(
         adapter = type("Adapter", bases, {call: marked})
         name = f"{str(code.__module__).rpartition('.')[2]}.{code.__name__}"
         if any(other.name == name for other in IMPLEMENTATIONS if other.set == "reports"):
-            name += f"-{report.partition('/')[2]}"
+            name += f"-{report.rpartition('/')[2].replace(' ', '-')}"
         meaning = f"{report}: {str(code.__doc__).partition(chr(10))[0]}"
         IMPLEMENTATIONS.append(Implementation("reports", name, adapter, meaning, fault, words))
         return code

@@ -8,16 +8,15 @@ import ml_dtypes
 import numpy as np
 
 from posenc_lab.field.pieces import Array, omega, outer, slopes
+from posenc_lab.field.reports.biases import LABML
 from posenc_lab.field.reports.common import (
     angles,
     distances,
-    dynamic_base,
     half,
     inter,
     leading,
     llama3_omega,
     magnitude,
-    mla,
     of_segments,
     offsets_2d,
     right,
@@ -28,8 +27,10 @@ from posenc_lab.field.reports.common import (
     yarn_omega,
     yarn_ramp,
 )
+from posenc_lab.field.reports.ids import normed
+from posenc_lab.field.reports.scaled import OLD, grown, longrope, scaled_mla, xpos_scale
+from posenc_lab.field.reports.sinusoids import LIST
 
-OLD = "original_max_position_embeddings"
 BF16 = ml_dtypes.bfloat16
 
 
@@ -155,9 +156,10 @@ def neighbours_to_halves(x: Array, positions: Array, *, base: float) -> Array:
     return half(apart, angles(x, positions, base))
 
 
+@right("half precision", "rope", "half", dtype="float16")
 @right("a kernel for both directions", "rope", "half", domain="negative")
 def forward(x: Array, positions: Array, *, base: float) -> Array:
-    """The forward pass."""
+    """The forward pass, rounded at the end."""
     return half(x, angles(x, positions, base))
 
 
@@ -178,12 +180,6 @@ def buckets_of_shapes(x: Array, positions: Array, *, base: float) -> Array:
     """Tables are kept by buckets of shapes."""
     rows = 1 << int(np.max(positions, initial=0)).bit_length()
     return half(x, table_of(x.shape[-1], float(base), rows)[positions])
-
-
-@right("half precision", "rope", "half", dtype="float16")
-def rounded_at_the_end(x: Array, positions: Array, *, base: float) -> Array:
-    """Only the result is rounded to float16."""
-    return half(x, angles(x, positions, base))
 
 
 @right("unslothai/unsloth#3803", "rope_batched", "batched-half")
@@ -246,19 +242,14 @@ def llama3_by_loop(x: Array, positions: Array, **given: Any) -> Array:
 @right("lablup/mlxcel#1358", "longrope", "phi-3")
 def list_by_positions(x: Array, positions: Array, short: Array, long: Array, **given: Any) -> Array:
     """The list is chosen by the largest position."""
-    factor, old = given["factor"], given[OLD]
-    factors = long if np.max(positions, initial=0) + 1 > old else short
-    longer = math.sqrt(1 + math.log(factor) / math.log(old)) if factor > 1 else 1.0
-    return half(x, outer(positions, omega(x.shape[-1], given["base"]) / factors), longer)
+    longest = np.max(positions, initial=0) + 1
+    return longrope(x, positions, long if longest > given[OLD] else short, given)
 
 
 @right("ml-explore/mlx-lm#1553", "dynamic_ntk", "half")
 def base_of_the_length(x: Array, positions: Array, **given: Any) -> Array:
     """The base grows with the length; positions are not scaled."""
-    factor, old, length = given["factor"], given[OLD], given["length"]
-    return half(
-        x, angles(x, positions, dynamic_base(given["base"], x.shape[-1], factor, old, length))
-    )
+    return grown(x, positions, given, given["length"])
 
 
 @right("huggingface/transformers#32424", "ntk_aware", "half interleaved")
@@ -277,15 +268,12 @@ def positions_divided(x: Array, positions: Array, *, base: float, factor: float)
 
 
 @right("lucidrains/rotary-embedding-torch#34", "xpos", "lucidrains")
-def scales_of_neighbours(
-    x: Array, positions: Array, *, base: float, scale_base: float, downscale: bool
-) -> Array:
+def scales_of_neighbours(x: Array, positions: Array, **given: Any) -> Array:
     """The scale of a pair is that of both its channels."""
-    dim, middle = x.shape[-1], (int(np.max(positions, initial=-1)) + 1) // 2
-    bases = (np.arange(0, dim, 2) + 0.4 * dim) / (1.4 * dim)
-    power = (positions - middle) / scale_base * (-1 if downscale else 1)
-    scale = np.repeat(bases ** power[:, None], 2, axis=-1)
-    return (inter(x.astype(np.float64), angles(x, positions, base)) * scale).astype(x.dtype)
+    middle = (int(np.max(positions, initial=-1)) + 1) // 2
+    scale = np.repeat(xpos_scale(x, positions - middle, given), 2, axis=-1)
+    turned = inter(x.astype(np.float64), angles(x, positions, given["base"]))
+    return (turned * scale).astype(x.dtype)
 
 
 @right("alibaba/MNN#4133", "m_rope", "qwen3-vl qwen2-vl")
@@ -392,9 +380,7 @@ def buckets_of_transformers(
     return np.asarray(first + np.where(away < exact, away, far))
 
 
-@right(
-    "labmlai/annotated_deep_learning_paper_implementations#185", "relative_shift", "transformer-xl"
-)
+@right(LABML, "relative_shift", "transformer-xl")
 def first_row_dropped(x: Array) -> Array:
     """Scores are padded, reshaped, and cut at the beginning."""
     return shifted(x, slice(1, None))
@@ -420,9 +406,7 @@ def causal_at_either_end(q_len: int, k_len: int, *, alignment: str = "end") -> A
     return np.tril(np.ones((q_len, k_len), bool), k_len - q_len if alignment == "end" else 0)
 
 
-@right(
-    "jadore801120/attention-is-all-you-need-pytorch#32", "sinusoidal", "paper", max_position=3000
-)
+@right(LIST, "sinusoidal", "paper", max_position=3000)
 def exponent_of_the_pair(positions: Array, dim: int, *, base: float = 10000.0) -> Array:
     """The exponent is 2·(i//2)/d, in a list comprehension."""
     rows = [[at / base ** (2 * (i // 2) / dim) for i in range(dim)] for at in positions.tolist()]
@@ -502,12 +486,7 @@ def rows_of_offsets(height: int, width: int, *, class_token: str = "none") -> Ar
 @right("onnxruntime/mobius#548", "mla_scores", "deepseek", scaling="yarn")
 def both_corrections(q: Array, k_nope: Array, k_rope: Array, **given: Any) -> Array:
     """Both of YaRN's corrections are there."""
-    width, factor = k_rope.shape[-1], given.get("factor")
-    if factor is None:
-        return mla((q, k_nope, k_rope), omega(width, given["base"]))
-    over, under = magnitude(factor, given["mscale"]), magnitude(factor, given["mscale_all_dim"])
-    scale = (k_nope.shape[-1] + width) ** -0.5 * under**2
-    return mla((q, k_nope, k_rope), yarn_omega(width, given), longer=over / under, scale=scale)
+    return scaled_mla((q, k_nope, k_rope), given, rotary=0, scale=2)
 
 
 @right("rajveer43/VeloxQuant-MLX#138", "rope_shift", "shift-half", rotation="partial")
@@ -519,9 +498,7 @@ def keys_turned_on(x: Array, deltas: Array, *, base: float, rotary_dim: int = 0)
 @right("meta-pytorch/torchtune#2809", "qk_norm_rope", "normed-half normed-half-one-plus")
 def norm_before_rotation(*parts: Array, **given: Any) -> Array:
     """Norm and weight come before the rotation."""
-    out = []
-    for x, weight in zip(parts[:2], parts[2:4], strict=True):
-        wide, offset = x.astype(np.float64), float(given["norm_weight"] == "one-plus")
-        wide = wide / np.sqrt(np.mean(wide * wide, axis=-1, keepdims=True) + given["eps"])
-        out.append(half(wide * (weight + offset), angles(x, parts[4], given["base"])))
-    return np.concatenate(out).astype(parts[0].dtype)
+    offset = float(given["norm_weight"] == "one-plus")
+    heads = zip(parts[:2], parts[2:4], strict=True)
+    made = np.concatenate([normed(x, weight + offset, given["eps"]) for x, weight in heads])
+    return half(made, angles(made, parts[4], given["base"])).astype(parts[0].dtype)
