@@ -76,6 +76,7 @@ FUZZED ?= 3600
 nightly: test-all languages
 	$(BIN)/python -m posenc_lab.field people
 	$(BIN)/python -m posenc_lab.field kernels
+	$(BIN)/python -m posenc_lab.field reports
 	$(BIN)/python -m posenc_lab.deployed.outside
 	$(BIN)/python -m posenc_lab.records --verify $(MINUTES)
 	$(BIN)/python -m posenc_lab.fuzzing --seconds $(FUZZED) --seed $$(date +%j) --keep .venv/found

@@ -65,7 +65,11 @@ def _counts(group: Mapping[str, Any]) -> list[str]:
     return [str(number or "") for number in numbers]
 
 
-BENCHES = {"people": "modules in PyTorch", "kernels": "kernels as they are called"}
+BENCHES = {
+    "people": "modules in PyTorch",
+    "kernels": "kernels as they are called",
+    "reports": "code after reports",
+}
 
 
 def benches() -> str:

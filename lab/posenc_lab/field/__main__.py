@@ -1,10 +1,10 @@
 """Judge right and wrong code as people write it, and compare with the stored results.
 
-    python -m posenc_lab.field people|kernels [NAME…] [--only WORD] [--jobs N] [--write FILE]
+    python -m posenc_lab.field SET [NAME…] [--only WORD] [--jobs N] [--write FILE]
 
-Counts wrong code that is rejected and how it is named, stateless code that is blamed for state, and
-right code that is refused. A run is compared with the set's ``results.yaml`` and exits with 1 if
-anything is worse; ``--write`` writes the results instead.
+The sets are people, kernels and reports. Counts wrong code that is rejected and how it is named,
+stateless code that is blamed for state, and right code that is refused. A run is compared with the
+set's ``results.yaml`` and exits with 1 if anything is worse; ``--write`` writes the results.
 """
 
 import argparse

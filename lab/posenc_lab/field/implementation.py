@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeVar
 
-SETS = ("people", "kernels")
+SETS = ("people", "kernels", "reports")
 """Packages next to this module."""
 
 RIGHT = "right"
