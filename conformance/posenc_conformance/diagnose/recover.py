@@ -21,7 +21,12 @@ from posenc_conformance.diagnose.rows import describe_rows
 from posenc_conformance.diagnose.values import describe_values
 from posenc_conformance.judge.arrays import PRECISE, Floats
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.measured_frequencies import EXACT, NEAR, PairFrequencies
+from posenc_conformance.judge.measured_frequencies import (
+    EXACT,
+    FASTEST,
+    NEAR,
+    PairFrequencies,
+)
 
 FEWEST = 3
 """Fewest pairs from which a formula is read: fewer pairs fit many formulas."""
@@ -272,6 +277,8 @@ def _shares(read: Sequence[PairFrequencies]) -> str:
     if not other.any() or most.aliased(share):
         return ""
     hidden = len(most.certain) - np.count_nonzero(most.certain)
+    if hidden and np.any(np.abs(share) > FASTEST / 4):  # as fast as chance alone lets pairs seem
+        return ""
     more_of = f"; {hidden} more may turn too fast to be read at these positions" if hidden else ""
     low, high = (f"{part:.4g}" for part in (share[other].min(), share[other].max()))
     more = f" to {high}" * (low != high)
