@@ -5,17 +5,22 @@ An existing test needs :func:`check` from here, and perhaps :func:`expected`. An
 from its claims.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from posenc import __version__
+    from posenc_conformance import adapters
     from posenc_conformance.adapters.claims import claims
     from posenc_conformance.judge.arrays import to_numpy, to_torch
     from posenc_conformance.testing.check import check, expected, show
     from posenc_conformance.testing.conformance import conformance
+    from posenc_conformance.testing.signatures import Misuse
 
 __all__ = [
+    "Misuse",
     "__version__",
+    "adapters",
     "check",
     "claims",
     "conformance",
@@ -46,6 +51,12 @@ if not TYPE_CHECKING:  # with __getattr__, a type checker would accept any name
             from posenc_conformance.judge import arrays
 
             return vars(arrays)[name]
+        if name == "adapters":
+            return import_module("posenc_conformance.adapters")
+        if name == "Misuse":
+            from posenc_conformance.testing.signatures import Misuse
+
+            return Misuse
         if name == "conformance":
             from posenc_conformance.testing.conformance import conformance
 

@@ -60,7 +60,9 @@ def test_a_saved_table_of_any_size_is_drawn(here: Path, capsys: pytest.CaptureFi
     np.savetxt(here / "printed.csv", table, delimiter=",")
     bias = expected("alibi_bias", heads=4, q_len=10, k_len=20, dtype="float32")
     np.save(here / "bias.npy", bias)
+    np.save(here / "tutorial.npy", table[:, None])
     for arguments in (
+        ["sinusoidal", "tutorial.npy"],
         ["sinusoidal", "long.npy"],
         ["sinusoidal", "printed.csv"],
         ["alibi_bias", "bias.npy"],

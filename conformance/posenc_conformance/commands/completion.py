@@ -4,6 +4,7 @@ import argparse
 import shlex
 from collections.abc import Iterator, Mapping
 
+from posenc_conformance.commands.judge.table import read_table
 from posenc_conformance.models.file import paths as model_paths
 from posenc_conformance.scheme_file.read import paths_by_name
 
@@ -60,7 +61,8 @@ def _values(name: str, parser: argparse.ArgumentParser) -> list[str]:
     choices = [choice for action in parser._actions for choice in action.choices or ()]
     schemes = paths_by_name() if name in NAMED["schemes"] else ()
     models = [path.stem for path in model_paths()] if name in NAMED["models"] else ()
-    return [*choices, *schemes, *models]
+    engines = read_table([]).engines if name == "judge" else ()
+    return [*choices, *engines, *schemes, *models]
 
 
 def _fish(

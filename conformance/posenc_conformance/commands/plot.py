@@ -179,10 +179,21 @@ def _saved(name: str) -> Any:
         raise table
     if others:
         raise UserError(f"{shown(name)} has several arrays", "save the one to draw by itself")
-    array = table.array
+    array = _without_ones(table.array)
     if array.dtype == np.float64 and np.array_equal(array.astype(np.float32), array):
         return array.astype(np.float32)  # printed with all digits of a float32
     return array
+
+
+def _without_ones(array: Any) -> Any:
+    """Return a table of two axes without others of length 1.
+
+    PyTorch's tutorial has its table as [n, 1, dim], and models as [1, n, dim].
+    """
+    if array.ndim < 3:
+        return array
+    ones = tuple(axis for axis in range(array.ndim - 1) if array.shape[axis] == 1)
+    return array.squeeze(ones) if array.ndim - len(ones) == 2 else array
 
 
 def _is_plot(path: Path) -> bool:
