@@ -100,6 +100,12 @@ def _of_numbers() -> Iterator[Wrong]:
     for part in (Q, K):
         yield Wrong(f"{part[0]}-half-written", "llama", rows(part, _cut), ("zeros",))
     yield Wrong("v-half-written", "qwen2", rows("v.weight", _cut, range(3, 4)), ("zeros",))
+    for part in "qkv":
+        none = rows(f"{part}.bias", lambda array, _: np.zeros_like(array))
+        yield Wrong(f"{part}-bias-of-zeros", "qwen2", none, ("zeros",))
+    yield Wrong("v-of-zeros", "qwen2", rows("v.weight", lambda array, _: 0 * array), ("zeros",))
+    half = rows("v.bias", _cut)
+    yield Wrong("v-bias-half-written", "qwen2", half, ("values-differ",))
 
 
 def _of_places() -> Iterator[Wrong]:
