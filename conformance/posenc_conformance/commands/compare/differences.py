@@ -160,7 +160,7 @@ def _made_of(pair: Pair, used: Sequence[str]) -> Finding:
 def _left_fused(pair: Pair, got: Floats, layer: Layer) -> Finding | None:
     """Say that a fused bias stands as in the original's file; single numbers show no other order.
 
-    Its numbers are those of the original's file at the places where the converted file's code reads.
+    Its numbers are those of the original's file at the places that the converted file's code reads.
     """
     before, after = pair.original, pair.converted
     if before.stored.shape != after.stored.shape or np.array_equal(before.rows, after.rows):

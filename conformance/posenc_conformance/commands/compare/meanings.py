@@ -18,6 +18,8 @@ from posenc_conformance.models.misreadings import unturned, with_plain_rope
 
 NEAR = 1e-5
 """Largest relative difference of frequencies that were computed and stored in float32."""
+STATED = 2.0**-24
+"""Largest relative error of a number that one file has in float32, rounded once."""
 OF_LENGTH = ("attention_factor", "mscale", "mscale_all_dim")
 """Parameters that make pairs longer, which are compared by their result."""
 LISTED = ("short_factors", "long_factors")
@@ -190,6 +192,8 @@ def _frequencies(
         yield "divisors", _worst(before[0][1], after[0][1])
     elif not same:
         yield from _why(left, right)
+    elif left.scheme == right.scheme and _other_base(left, right):
+        yield "base", _bases(left, right)
     if _scaling(left) == _scaling(right) and not np.isclose(
         before[0][2], after[0][2], rtol=NEAR, atol=0
     ):
@@ -220,17 +224,29 @@ def _worst(before: Floats, after: Floats) -> str:
 
 def _why(left: Group, right: Group) -> Iterator[Change]:
     """Yield the parameters that make frequencies differ: the base, and those of scaling."""
-    base, other = (_number(group.parameters.get("base")) for group in (left, right))
-    if base != other:
-        yield "base", f"base {base} → {other}"
+    if _other_base(left, right):
+        yield "base", _bases(left, right)
     texts = [_scaling(group) for group in (left, right)]
     if texts[0] != texts[1]:
         yield "scaling", f"scaling {texts[0]} → {texts[1]}"
     lists = [name for name in LISTED if _differ(left, right, name)]
     if left.scheme == right.scheme and lists:
         yield "lists", f"other numbers in {' and '.join(lists)}"
-    if base == other and texts[0] == texts[1] and not lists:
+    if not _other_base(left, right) and texts[0] == texts[1] and not lists:
         yield "frequencies", "pairs turn by other frequencies"
+
+
+def _other_base(left: Group, right: Group) -> bool:
+    """Return whether bases differ by more than one of them may be rounded."""
+    one, other = (group.parameters.get("base") for group in (left, right))
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return abs(one - other) > STATED * max(one, other)
+    return one != other
+
+
+def _bases(left: Group, right: Group) -> str:
+    base, other = (_number(group.parameters.get("base")) for group in (left, right))
+    return f"base {base} → {other}"
 
 
 def _scaling(group: Group) -> str:
