@@ -10,6 +10,7 @@ from posenc_lab.compared.conversions import (
     heads_of,
     permuted,
     to_folder,
+    to_meta,
     to_mistral,
     to_mlx,
     unpermuted,
@@ -235,6 +236,14 @@ def _packed_rows_permuted(made: Converted, _: Original) -> None:
                 made.arrays[name] = permuted(array, heads_of(part))
 
 
+def in_own_fields(original: Original) -> Converted:
+    """Convert to Meta's own form, with the fields that its files have."""
+    made = to_meta(original)
+    del made.metadata["head_dim"], made.metadata["hidden_dim"]
+    made.metadata["multiple_of"] = 256
+    return made
+
+
 def _of_heads() -> Iterator[Wrong]:
     names = ("heads-contradict-rows",)
     in_gguf, in_folder = "attention.head_count_kv", "num_key_value_heads"
@@ -247,6 +256,11 @@ def _of_heads() -> Iterator[Wrong]:
             yield Wrong(f"key-heads-{said}-folder", "llama", folder, names, to_folder)
     yield Wrong("key-heads-missing-folder-qwen2", "qwen2", key(in_folder, None), names, to_folder)
     yield Wrong("key-heads-of-mistral", "mistral", key("n_kv_heads", HEADS), names, to_mistral)
+    yield Wrong("key-heads-of-mlx", "qwen2", key(in_folder, HEADS), names, to_mlx)
+    for count in (HEADS, None):
+        said = "missing" if count is None else count
+        meta = key("n_kv_heads", count)
+        yield Wrong(f"key-heads-{said}-of-meta", "mistral", meta, names, in_own_fields)
     for count in (HEADS // 2, 2 * HEADS):
         more = key("attention.head_count", count)
         yield Wrong(f"{count}-heads", "qwen3", more, names)
@@ -257,6 +271,8 @@ def _of_heads() -> Iterator[Wrong]:
     yield Wrong("heads-halved", "mistral", halved, ("heads", "head-size"), to_folder)
     bias = key("attention_bias", True)
     yield Wrong("bias-promised", "llama", bias, ("missing",), to_folder)
+    factor = key("rope.scaling.factor", 4.000002)
+    yield Wrong("factor-of-another-float32", "llama-biased", factor, ("scaling",))
     base = key("rope_theta", 1000000.1)
     yield Wrong("base-of-another-float32", "mistral", base, ("base",), to_folder)
 
