@@ -144,7 +144,7 @@ def _contradicted(
     side: Checkpoint, where: str, number: int, heads: Heads, layer: Layer
 ) -> Iterator[Finding]:
     """Yield the projections whose rows are not those of as many heads as are stated."""
-    if side.config.type not in OF_CLASSES or heads.queries is None:
+    if side.config.type not in OF_CLASSES or heads.queries is None or heads.size < 1:
         return
     names = _names(side)
     for part in (QUERY, KEY, VALUE):
