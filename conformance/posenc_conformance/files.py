@@ -159,6 +159,12 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
 
 
+def demand_place(folder: Path) -> None:
+    """Raise UserError for a folder in which, or in whose parent, no file can be written."""
+    with _naming(shown(folder)):
+        try_folder(next(path for path in (folder, *folder.parents) if path.exists()))
+
+
 def try_folder(path: Path) -> None:
     """Raise OSError if a folder accepts no files, which its permissions alone do not show."""
     with NamedTemporaryFile(dir=path, prefix=".posenc."):

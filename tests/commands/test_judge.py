@@ -378,6 +378,10 @@ REFUSED = {
     "no table": ("mlx-lm llama-2-7b --engines=nowhere.yaml", "nowhere.yaml"),
     "options for no command": ("transformers llama-2-7b -- --seed 1", "--seed 1"),
     "a GGUF file where none is loaded": ("mlx-lm llama-2-7b --gguf", "--gguf"),
+    "a model before its engine": ("smollm-135m transformers", "judge transformers smollm-135m"),
+    "a model before an engine by its title": ("smollm-135m vLLM", "they are exchanged"),
+    "no model before an engine": ("nonsense transformers", "no model 'transformers'"),
+    "a spelling that is not there": ("mlx-lm llama-2-7b --spelling=foo", "--spelling=foo"),
     "no folder": ("mlx-lm llama-2-7b --out=", "--out="),
     **{
         option: (f"transformers llama-2-7b {option}", words)
@@ -477,6 +481,16 @@ def test_what_is_no_folder_is_refused(
     make(Path("mine"))
     assert main(["judge", engine("errors"), MODEL, "--out=mine"]) == 2
     assert "mine" in capsys.readouterr().err
+
+
+def test_a_place_is_tried_before_the_engine(
+    empty: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("file").write_text("mine", encoding="utf-8")
+    for out, words in (("file/x", "file/x cannot be written"), ("a/b", "is not installed")):
+        assert main(["judge", "mlx-lm", "llama-2-7b", f"--out={out}"]) == 2
+        assert words in capsys.readouterr().err
+    assert [*empty.iterdir()] == [Path("file").absolute()]
 
 
 # A plan runs nothing.

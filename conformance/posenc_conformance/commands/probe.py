@@ -17,7 +17,7 @@ from posenc_conformance.deployed.engine import (
 )
 from posenc_conformance.deployed.probe_checkpoint import text_of
 from posenc_conformance.door import named
-from posenc_conformance.errors import UserError
+from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.files import Writer, shown
 from posenc_conformance.models.file import NOT_UNDERSTOOD, Model
 from posenc_conformance.models.sources import one_source_words
@@ -85,14 +85,21 @@ def save_probe(
     """
     _demand_known(dtype)
     _demand_name(out)
-    if spelling not in SPELLINGS:
-        raise UserError(f"--spelling={spelling} is not known", f"give {' or '.join(SPELLINGS)}")
+    demand_spelling(spelling)
     model = model_of(name)
     spelt = as_saved_by_transformers_5 if spelling == "transformers-5" else dict
     with named(name, NOT_UNDERSTOOD, "cannot be made a probe of"):
         probe = probe_for(model, all_heads=all_heads)
         size = write_checkpoint(probe, dtype, Path(out), spelt, force=force)
     return Written(model, name, out, dtype, size)
+
+
+def demand_spelling(spelling: str) -> None:
+    """Raise UserError for a spelling of config.json that there is not."""
+    if spelling not in SPELLINGS:
+        raise UserError(
+            f"--spelling={in_line(spelling)} is not known", f"give {' or '.join(SPELLINGS)}"
+        )
 
 
 def save_gguf(

@@ -96,6 +96,10 @@ def _laid(original: Original, part: str, array: Array) -> Array:
     return array
 
 
+def key_heads(original: Original) -> int:
+    return HEADS if original.name in ("gpt-neox", "gpt2") else KV_HEADS
+
+
 def _keys(original: Original) -> Fields:
     config = original.config
     keys: Fields = {
@@ -103,7 +107,7 @@ def _keys(original: Original) -> Fields:
         "context_length": config["max_position_embeddings"],
         "embedding_length": HIDDEN,
         "attention.head_count": HEADS,
-        "attention.head_count_kv": HEADS if original.name == "gpt-neox" else KV_HEADS,
+        "attention.head_count_kv": key_heads(original),
         "rope.dimension_count": SIZE // 4 if original.name == "gpt-neox" else SIZE,
         "rope.freq_base": float(config.get("rope_theta", 10000)),
     }

@@ -97,7 +97,8 @@ def _value(value: Any) -> bytes:
     if isinstance(value, float):
         return struct.pack("<If", 6, value)
     if isinstance(value, list):
-        return struct.pack("<IIQ", 9, 7, len(value)) + bytes(map(int, value))
+        inner, form = (7, "?") if isinstance(value[0], bool) else (4, "I")
+        return struct.pack(f"<IIQ{len(value)}{form}", 9, inner, len(value), *value)
     return struct.pack("<I", 8) + _text(value)
 
 

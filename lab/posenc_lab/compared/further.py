@@ -10,6 +10,8 @@ from posenc_lab.compared.conversions import (
     heads_of,
     permuted,
     to_folder,
+    to_meta,
+    to_mistral,
     to_mlx,
     unpermuted,
 )
@@ -100,6 +102,12 @@ def _of_numbers() -> Iterator[Wrong]:
     for part in (Q, K):
         yield Wrong(f"{part[0]}-half-written", "llama", rows(part, _cut), ("zeros",))
     yield Wrong("v-half-written", "qwen2", rows("v.weight", _cut, range(3, 4)), ("zeros",))
+    for part in "qkv":
+        none = rows(f"{part}.bias", lambda array, _: np.zeros_like(array))
+        yield Wrong(f"{part}-bias-of-zeros", "qwen2", none, ("zeros",))
+    yield Wrong("v-of-zeros", "qwen2", rows("v.weight", lambda array, _: 0 * array), ("zeros",))
+    half = rows("v.bias", _cut)
+    yield Wrong("v-bias-half-written", "qwen2", half, ("values-differ",))
 
 
 def _of_places() -> Iterator[Wrong]:
@@ -228,5 +236,53 @@ def _packed_rows_permuted(made: Converted, _: Original) -> None:
                 made.arrays[name] = permuted(array, heads_of(part))
 
 
-FURTHER = (*_of_numbers(), *_of_places(), *_of_shapes(), *_of_metadata(), *_of_groups())
+def in_own_fields(original: Original) -> Converted:
+    """Convert to Meta's own form, with the fields that its files have."""
+    made = to_meta(original)
+    del made.metadata["head_dim"], made.metadata["hidden_dim"]
+    made.metadata["multiple_of"] = 256
+    return made
+
+
+def _of_heads() -> Iterator[Wrong]:
+    names = ("heads-contradict-rows",)
+    in_gguf, in_folder = "attention.head_count_kv", "num_key_value_heads"
+    for count in (1, 3, HEADS, [KV_HEADS, HEADS, KV_HEADS, KV_HEADS], None):
+        said = "missing" if count is None else "an-array" if isinstance(count, list) else count
+        for family in ("llama", "qwen2", "phi3"):
+            yield Wrong(f"key-heads-{said}-{family}", family, key(in_gguf, count), names)
+        if not isinstance(count, list):
+            folder = key(in_folder, count)
+            yield Wrong(f"key-heads-{said}-folder", "llama", folder, names, to_folder)
+    yield Wrong("key-heads-missing-folder-qwen2", "qwen2", key(in_folder, None), names, to_folder)
+    yield Wrong("key-heads-of-mistral", "mistral", key("n_kv_heads", HEADS), names, to_mistral)
+    yield Wrong("key-heads-of-mlx", "qwen2", key(in_folder, HEADS), names, to_mlx)
+    for count in (HEADS, None):
+        said = "missing" if count is None else count
+        meta = key("n_kv_heads", count)
+        yield Wrong(f"key-heads-{said}-of-meta", "mistral", meta, names, in_own_fields)
+    for count in (HEADS // 2, 2 * HEADS):
+        more = key("attention.head_count", count)
+        yield Wrong(f"{count}-heads", "qwen3", more, names)
+        more = key("num_attention_heads", count)
+        yield Wrong(f"{count}-heads-folder", "qwen3", more, names, to_folder)
+    double = {"num_attention_heads": 2 * HEADS, in_folder: 2 * KV_HEADS, "head_dim": SIZE // 2}
+    halved = both(*(key(name, value) for name, value in double.items()))
+    yield Wrong("heads-halved", "mistral", halved, ("heads", "head-size"), to_folder)
+    bias = key("attention_bias", True)
+    yield Wrong("bias-promised", "llama", bias, ("missing",), to_folder)
+    factor = key("rope.scaling.factor", 4.000002)
+    yield Wrong("factor-of-another-float32", "llama-biased", factor, ("scaling",))
+    base = key("rope_theta", 1000000.1)
+    yield Wrong("base-of-another-float32", "mistral", base, ("base",), to_folder)
+
+
+FURTHER = (
+    *_of_numbers(),
+    *_of_places(),
+    *_of_shapes(),
+    *_of_metadata(),
+    *_of_groups(),
+    *_of_heads(),
+)
 """All of them."""

@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 
 from posenc_lab.compared.conversions import Converted, in_float8, to_folder, to_gguf, to_mlx
-from posenc_lab.compared.families import HIDDEN, LAYERS, SIZE, Original
+from posenc_lab.compared.families import HIDDEN, KV_HEADS, LAYERS, SIZE, Original
 from posenc_lab.compared.files import Array
-from posenc_lab.compared.further import FUSED, in_rows_of_float8, repeated
+from posenc_lab.compared.further import FUSED, in_own_fields, in_rows_of_float8, repeated
 from posenc_lab.compared.wrong import Convert, Edit, key, name_of
 
 
@@ -112,9 +112,27 @@ def _rights() -> Iterator[Right]:
         yield Right(f"mlx-{bits}-bits-by-{size}", "qwen2", mlx)
 
 
+def _of_heads() -> Iterator[Right]:
+    counts = key("attention.head_count_kv", [KV_HEADS] * LAYERS)
+    for family in ("llama", "phi3"):
+        yield Right(f"key-heads-in-an-array-{family}", family, changed(to_gguf, counts))
+    yield Right("key-heads-of-meta", "mistral", in_own_fields)
+    none = key("attention.head_count_kv", None)
+    yield Right("as-many-key-heads", "gpt-neox", changed(to_gguf, none))
+    # The classes of both read no such field.
+    yield Right("key-heads-unread", "gpt-neox", changed(to_folder, key("num_key_value_heads", 2)))
+    yield Right("bias-unread", "mistral", changed(to_folder, key("attention_bias", True)))
+    yield Right("bias-kept", "llama-biased", to_folder)
+    # In float32, these are the same numbers.
+    rounded = key("rope_theta", 1000000.03)
+    yield Right("base-rounded", "mistral", changed(to_folder, rounded))
+    rounded = key("rope.scaling.factor", 4.0000001)
+    yield Right("factor-rounded", "llama-biased", changed(to_gguf, rounded))
+
+
 def _scaled_by_one() -> tuple[Edit, Edit]:
     return key("rope.scaling.type", "linear"), key("rope.scaling.factor", 1.0)
 
 
-RIGHT = (*_rights(),)
+RIGHT = (*_rights(), *_of_heads())
 """Right conversions."""

@@ -262,7 +262,7 @@ def _of_fused() -> Iterator[Wrong]:
     by_head = on((weight, bias), _grouped)
     other = ("rows-of-another-projection",)
     yield Wrong("neox-as-it-was", "gpt-neox", by_head, other, others=True)
-    yield Wrong("neox-bias-as-it-was", "gpt-neox", rows(bias, _grouped), ("unrelated",))
+    yield Wrong("neox-bias-as-it-was", "gpt-neox", rows(bias, _grouped), other)
     partly = rows(weight, _permuted_partly)
     yield Wrong("neox-whole-heads", "gpt-neox", partly, ("permuted-in-whole-heads",))
     yield Wrong("phi3-by-groups", "phi3", rows(weight, _fused_as_groups), other, others=True)

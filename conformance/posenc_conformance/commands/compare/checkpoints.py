@@ -1,7 +1,8 @@
 """A checkpoint: what its configuration means, and its tensors, whatever files have them."""
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from posenc_conformance.commands.compare import (
@@ -53,6 +54,8 @@ class Checkpoint:
     """A table that divides frequencies and belongs to no known scaling; None in other files."""
     flaws: tuple[gguf_meaning.Flaw, ...] = ()
     """What is wrong with such tables."""
+    own: Mapping[str, object] = field(default_factory=dict)
+    """The fields of the file by the file's own names, among them the counts of heads."""
 
     @property
     def words(self) -> str:
@@ -86,7 +89,8 @@ def open_checkpoint(path: Path) -> Checkpoint:
         if form == META
         else safetensors_files.tensors_in(path, _raw(path))
     )
-    return Checkpoint(path, form, config, derived, tensors)
+    own = as_released(file) if form in (MISTRAL, META) else config.fields
+    return Checkpoint(path, form, config, derived, tensors, own=own)
 
 
 def _gguf_in(path: Path) -> Path | None:
@@ -153,5 +157,12 @@ def _from_gguf(path: Path) -> Checkpoint:
     with named(path, NOT_UNDERSTOOD, "is not understood"):
         tensors, loaded = gguf_tensors.tensors_of(path), gguf_meaning.load(path)
     return Checkpoint(
-        path, GGUF, loaded.config, loaded.meaning, tensors, loaded.divisors, loaded.flaws
+        path,
+        GGUF,
+        loaded.config,
+        loaded.meaning,
+        tensors,
+        loaded.divisors,
+        loaded.flaws,
+        loaded.own,
     )

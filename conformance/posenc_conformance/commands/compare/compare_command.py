@@ -10,6 +10,7 @@ from typing import Any
 
 from posenc_conformance.commands.compare.checkpoints import Checkpoint, open_checkpoint
 from posenc_conformance.commands.compare.findings import Finding
+from posenc_conformance.commands.compare.head_counts import compare_heads
 from posenc_conformance.commands.compare.meanings import compare_meanings
 from posenc_conformance.commands.compare.projections import groups_of, layers_of
 from posenc_conformance.commands.compare.stored import COLUMNS, HINT
@@ -63,7 +64,7 @@ def compare(original: str, converted: str) -> Comparison:
     sides = open_checkpoint(Path(original)), open_checkpoint(Path(converted))
     with named(f"{original} and {converted}", HINT, "cannot be compared"):
         rows = [_with_costs(found, sides[0]) for found in compare_weights(*sides)]
-        findings = (*compare_meanings(*sides), *rows)
+        findings = (*compare_meanings(*sides), *compare_heads(*sides), *rows)
         unread = tuple(unread_rows(*sides))
     return Comparison(*sides, findings, unread, tuple(_skipped(*sides)))
 

@@ -1,7 +1,7 @@
 """What is wrong with rows that are not those of the original, by name."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -135,7 +135,7 @@ def _named(pair: Pair, name: str) -> Finding:
 def moved(pair: Pair, right: Floats, got: Floats, layer: Layer) -> Finding | None:
     """Say which rows of the layer the rows are, if each is one of them."""
     if right.shape[1] == 1:
-        return None
+        return _left_fused(pair, got, layer)
     kinds = [role for role in (QUERY, KEY, VALUE) if role in layer]
     rows = {role: layer[role].read() for role in kinds}
     rows = {role: part for role, part in rows.items() if part.shape[1] == got.shape[1]}
@@ -148,9 +148,33 @@ def moved(pair: Pair, right: Floats, got: Floats, layer: Layer) -> Finding | Non
         begin += len(part)
     used = [role for role, numbers in places.items() if len(numbers)]
     if used != [pair.role]:
-        text = f"made of rows of the original's {' and '.join(used)}"
-        return pair.finding("rows-of-another-projection", text)
+        return _made_of(pair, used)
     return _within(pair, places[pair.role])
+
+
+def _made_of(pair: Pair, used: Sequence[str]) -> Finding:
+    text = f"made of rows of the original's {' and '.join(used)}"
+    return pair.finding("rows-of-another-projection", text)
+
+
+def _left_fused(pair: Pair, got: Floats, layer: Layer) -> Finding | None:
+    """Say that a fused bias stands as in the original's file; single numbers show no other order.
+
+    Its numbers are those of the original's file at the places that the converted file's code reads.
+    """
+    before, after = pair.original, pair.converted
+    if before.stored.shape != after.stored.shape or np.array_equal(before.rows, after.rows):
+        return None
+    if not fit(before.stored.read()[after.rows], got).within(pair.bound):
+        return None
+    return _made_of(
+        pair,
+        [
+            role.removesuffix(" bias")
+            for role, heads in layer.items()
+            if heads.name == before.name and np.any(np.isin(heads.rows, after.rows))
+        ],
+    )
 
 
 def _within(pair: Pair, found: Ints) -> Finding:
@@ -207,13 +231,18 @@ def other_values(pair: Pair, right: Floats, got: Floats) -> Finding:
     """Describe numbers that no order explains: multiplied, changed or unrelated."""
     expected = right[pair.order]
     measured = fit(expected, got)
+    rows = np.flatnonzero(measured.rows > pair.bound)
+    empty = np.flatnonzero(~np.any(got, axis=1))
+    if len(empty) == len(got):
+        return pair.finding("zeros", "nothing but 0")
     square = float(np.sum(expected * expected))
     factor = float(np.sum(expected * got)) / square if square else 0.0
     if fit(expected * factor, got).within(pair.bound):
         return pair.finding("multiplied", f"multiplied by {factor:.6g}", measured)
-    rows = np.flatnonzero(measured.rows > pair.bound)
-    empty = np.flatnonzero(~np.any(got, axis=1))
     if np.array_equal(rows, empty):
+        if got.shape[1] == 1:
+            text = f"{len(rows):,} of {len(right):,} numbers are 0, and the others are right"
+            return pair.finding("values-differ", text)
         return pair.finding("zeros", f"{len(rows):,} of {len(right):,} rows have nothing but 0")
     several = _by_rows(expected, got)
     if got.shape[1] > 1 and fit(expected * several, got).within(pair.bound):

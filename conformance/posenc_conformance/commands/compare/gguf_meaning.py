@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +34,8 @@ class Loaded:
     """A table that divides frequencies and belongs to no known scaling."""
     flaws: tuple[Flaw, ...] = ()
     """What is wrong with tables; ones are in the place of such a table in ``meaning``."""
+    own: Mapping[str, object] = field(default_factory=dict)
+    """The keys of its architecture, without that prefix."""
 
 
 def load(path: Path) -> Loaded:
@@ -49,7 +51,7 @@ def load(path: Path) -> Loaded:
     for attempt, divisors in _attempts(sound):
         try:
             config = understood(attempt, str(path))
-            return Loaded(config, meaning(config), divisors, flaws)
+            return Loaded(config, meaning(config), divisors, flaws, _own(said))
         except UserError as error:
             first = first or error
     assert first is not None
@@ -78,10 +80,14 @@ def _without_idle(metadata: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in metadata.items() if key != left}
 
 
+def _own(said: Said) -> dict[str, object]:
+    prefix = f"{said.metadata.get('general.architecture')}."
+    return {key.removeprefix(prefix): value for key, value in said.metadata.items()}
+
+
 def _pairs(said: Said) -> int | None:
     """Return the number of pairs that turn; None if the file does not say it."""
-    prefix = f"{said.metadata.get('general.architecture')}."
-    own = {key.removeprefix(prefix): value for key, value in said.metadata.items()}
+    own = _own(said)
     width = own.get(WIDTH, own.get(KEY_LENGTH, divided(own)))
     return width // 2 if type(width) is int else None
 

@@ -18,8 +18,13 @@ from posenc_conformance.models.misreadings import unturned, with_plain_rope
 
 NEAR = 1e-5
 """Largest relative difference of frequencies that were computed and stored in float32."""
+STATED = 2.0**-24
+"""Largest relative error of a number that one file has in float32, rounded once."""
+BY_FACTOR = ("dynamic-ntk", "ntk-aware", "position-interpolation", "yarn")
+"""Schemes whose factor a file states; others may be read from a table, and are as near as that."""
 OF_LENGTH = ("attention_factor", "mscale", "mscale_all_dim")
 """Parameters that make pairs longer, which are compared by their result."""
+UNSCALED = ("m-rope", "p-rope", "rope")
 LISTED = ("short_factors", "long_factors")
 BIASES = ("alibi",)
 Change = tuple[str, str]
@@ -190,7 +195,9 @@ def _frequencies(
         yield "divisors", _worst(before[0][1], after[0][1])
     elif not same:
         yield from _why(left, right)
-    if _scaling(left) == _scaling(right) and not np.isclose(
+    elif left.scheme == right.scheme:
+        yield from _stated(left, right)
+    if not _other_scaling(left, right) and not np.isclose(
         before[0][2], after[0][2], rtol=NEAR, atol=0
     ):
         yield "attention-factor", f"pairs longer by {before[0][2]:.6g} → {after[0][2]:.6g}"
@@ -220,30 +227,68 @@ def _worst(before: Floats, after: Floats) -> str:
 
 def _why(left: Group, right: Group) -> Iterator[Change]:
     """Yield the parameters that make frequencies differ: the base, and those of scaling."""
-    base, other = (_number(group.parameters.get("base")) for group in (left, right))
-    if base != other:
-        yield "base", f"base {base} → {other}"
-    texts = [_scaling(group) for group in (left, right)]
-    if texts[0] != texts[1]:
-        yield "scaling", f"scaling {texts[0]} → {texts[1]}"
+    base, scaling = _others(left, right, "base"), _other_scaling(left, right)
+    if base:
+        yield "base", _bases(left, right)
+    if scaling:
+        yield "scaling", _scalings(left, right)
     lists = [name for name in LISTED if _differ(left, right, name)]
     if left.scheme == right.scheme and lists:
         yield "lists", f"other numbers in {' and '.join(lists)}"
-    if base == other and texts[0] == texts[1] and not lists:
+    if not (base or scaling or lists):
         yield "frequencies", "pairs turn by other frequencies"
+
+
+def _stated(left: Group, right: Group) -> Iterator[Change]:
+    """Yield the numbers that files state differently, though frequencies are near to each other."""
+    if _others(left, right, "base"):
+        yield "base", _bases(left, right)
+    if left.scheme in BY_FACTOR and _others(left, right, "factor"):
+        yield "scaling", _scalings(left, right)
+
+
+def _others(left: Group, right: Group, name: str, limit: float = STATED) -> bool:
+    """Return whether numbers differ by more than one of them may be rounded."""
+    one, other = (group.parameters.get(name) for group in (left, right))
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return abs(one - other) > limit * max(abs(one), abs(other))
+    return one != other
+
+
+def _bases(left: Group, right: Group) -> str:
+    base, other = (_number(group.parameters.get("base")) for group in (left, right))
+    return f"base {base} → {other}"
+
+
+def _scalings(left: Group, right: Group) -> str:
+    return f"scaling {_scaling(left)} → {_scaling(right)}"
 
 
 def _scaling(group: Group) -> str:
     """Describe the scaling of frequencies."""
-    if group.scheme in ("rope", "m-rope", "p-rope"):
+    if group.scheme in UNSCALED:
         return "none"
+    values = [f"{name} {_number(value)}" for name, value in _of_scaling(group).items()]
+    return f"{group.scheme} ({', '.join(values)})"
+
+
+def _of_scaling(group: Group) -> dict[str, int | float]:
+    """Return the parameters that scale frequencies."""
     skipped = ("head_dim", "rotary_dim", "base", *OF_LENGTH, *LISTED)
-    values = [
-        f"{name} {_number(value)}"
+    return {
+        name: value
         for name, value in group.parameters.items()
         if name not in skipped and isinstance(value, int | float)
-    ]
-    return f"{group.scheme} ({', '.join(values)})"
+    }
+
+
+def _other_scaling(left: Group, right: Group) -> bool:
+    """Return whether frequencies are scaled in another way, or by other numbers."""
+    if left.scheme in UNSCALED and right.scheme in UNSCALED:
+        return False
+    names = {**_of_scaling(left), **_of_scaling(right)}
+    limit = STATED if left.scheme in BY_FACTOR else NEAR
+    return left.scheme != right.scheme or any(_others(left, right, name, limit) for name in names)
 
 
 def _number(value: object) -> str:

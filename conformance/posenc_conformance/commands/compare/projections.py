@@ -165,7 +165,7 @@ def _place(name: str) -> tuple[int, str] | None:
 def _layer(
     checkpoint: Checkpoint, number: int, group: Group, found: Mapping[str, tuple[str, Stored]]
 ) -> Layer:
-    heads, size = _heads(checkpoint, number), _head_size(checkpoint, group)
+    heads, size = _heads(checkpoint, number), head_size(checkpoint, group)
     layer: Layer = {}
     for role, (name, tensor) in found.items():
         if role.startswith(FUSED):
@@ -205,7 +205,7 @@ def _heads(checkpoint: Checkpoint, number: int) -> int:
     return value if type(value) is int else 0
 
 
-def _head_size(checkpoint: Checkpoint, group: Group) -> int:
+def head_size(checkpoint: Checkpoint, group: Group) -> int:
     """Return the channels of a head: those that are rotated with it, or as other layers have."""
     for other in (group, *checkpoint.meaning.groups):
         if "head_dim" in other.parameters:

@@ -26,12 +26,12 @@ from posenc_conformance.commands.judge.plan import (
 )
 from posenc_conformance.commands.judge.run_options import demand_options
 from posenc_conformance.commands.judge.table import Engine, demand_places, read_table
-from posenc_conformance.commands.probe import save_gguf, save_probe
+from posenc_conformance.commands.probe import demand_spelling, save_gguf, save_probe
 from posenc_conformance.deployed.engine import model_of
 from posenc_conformance.deployed.http.client import Client
 from posenc_conformance.deployed.http.endpoint import connect
 from posenc_conformance.errors import UserError, in_line
-from posenc_conformance.files import demand_folder, is_draft, shown
+from posenc_conformance.files import demand_folder, demand_place, is_draft, shown
 
 WRITTEN = ("probe", "probe.gguf")
 """What a run leaves in its folder, and a later one may write over."""
@@ -76,6 +76,8 @@ def judge(order: Order) -> int:
     or does not start, and for a folder in which something would be lost.
     """
     demand_options(order.judge_options)
+    demand_spelling(order.spelling)
+    _demand_order(order)
     try:
         with running.ended_by_signals(), _work_folder(order) as folder:
             request = _request(order, folder)
@@ -83,11 +85,32 @@ def judge(order: Order) -> int:
             if order.plan:
                 print("\n".join(map(str, plan.lines)))
                 return 0
+            demand_place(folder)
             _demand_installed(request)
             return _run(order, request, plan)
     except KeyboardInterrupt:
         print("posenc: interrupted; what was started has been ended", file=sys.stderr)
         return INTERRUPTED
+
+
+def _demand_order(order: Order) -> None:
+    """Raise UserError for a model before its engine."""
+    table = read_table(order.tables)
+    engine, other = (
+        bool(OWN.search(name)) or table.knows(name) for name in (order.engine, order.model)
+    )
+    if engine or not other:
+        return
+    try:
+        model_of(order.engine)
+    except UserError:
+        return
+    words = in_line(shlex.join(("posenc", "judge", order.model, order.engine)))
+    raise UserError(
+        f"{in_line(order.engine)} is a model, and {in_line(order.model)} an engine: "
+        "they are exchanged",
+        f"the engine comes first: {words}",
+    )
 
 
 @contextmanager

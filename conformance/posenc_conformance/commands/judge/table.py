@@ -69,6 +69,11 @@ class Table:
     engines: Mapping[str, Engine]
     others: Mapping[str, str]
 
+    def knows(self, name: str) -> bool:
+        """Return whether a name is that of an engine."""
+        titles = {engine.title.lower() for engine in self.engines.values()}
+        return name.lower() in {*self.engines, *self.others, *titles}
+
     def engine(self, name: str) -> Engine:
         """Return the engine of a name.
 
