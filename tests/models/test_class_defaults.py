@@ -10,6 +10,7 @@ from posenc_conformance.errors import UserError
 from posenc_conformance.models.configuration import configuration
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.meaning import Meaning
+from posenc_conformance.models.types.names import usual_name
 from posenc_lab.models.configurations import COMMON, small
 
 Fields = dict[str, Any]
@@ -224,6 +225,53 @@ def test_a_null_or_a_stranger_is_no_missing_field(name: str) -> None:
         derived(wrong)
     assert said in f"{caught.value}"
     assert derived(right).groups
+
+
+def renamed(type: str, name: str) -> Fields:
+    """Return a small configuration of a type with another name for one of its fields."""
+    fields = of(type)
+    return {name: fields.pop(usual_name(name)), **fields}
+
+
+@pytest.mark.parametrize(
+    ("type", "name"),
+    [
+        *(("llama", name) for name in ("n_head", "n_heads", "num_heads", "n_embd", "n_embed")),
+        *(("llama", name) for name in ("d_model", "dim", "n_layer", "n_layers", "num_layers")),
+        *(("llama", name) for name in ("max_seq_len", "seq_length", "max_sequence_length")),
+        ("qwen3", "n_layer"),
+        ("mistral", "max_seq_len"),
+        ("glm", "n_positions"),
+        ("bert", "n_positions"),
+        ("gpt2", "max_seq_len"),
+        ("mpt", "n_head"),
+    ],
+)
+def test_names_that_the_class_does_not_read_are_refused(type: str, name: str) -> None:
+    with pytest.raises(UserError, match=f": {name}: it is .* does not read it in {type}") as caught:
+        derived(renamed(type, name))
+    assert usual_name(name) in caught.value.hint
+    value = of(type)[usual_name(name)]
+    assert derived(of(type, **{name: value})) == derived(of(type))
+    with pytest.raises(UserError, match=f": {name}: .* where {usual_name(name)} is {value}"):
+        derived(of(type, **{name: 2 * value}))
+
+
+@pytest.mark.parametrize(
+    ("type", "name"),
+    [
+        ("gptj", "n_head"),
+        ("gpt2", "n_positions"),
+        ("falcon", "n_embed"),
+        ("distilbert", "dim"),
+        ("exaone", "num_layers"),
+        ("t5", "num_heads"),
+        ("mpt", "max_seq_len"),
+        ("bloom", "seq_length"),
+    ],
+)
+def test_names_that_the_class_reads_are_those_of_fields(type: str, name: str) -> None:
+    assert derived(renamed(type, name)) == derived(of(type))
 
 
 def test_longrope_of_phi_3_begins_at_its_class_s_length() -> None:

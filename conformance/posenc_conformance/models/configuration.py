@@ -31,6 +31,7 @@ from posenc_conformance.models.parts import (
     type_by_class,
     with_sizes,
 )
+from posenc_conformance.models.types.names import NAMES, NAMES_OF_SOME, OF_GPT_NEOX, usual_name
 from posenc_conformance.models.types.others import GRIDS, LEARNED, TEXTS
 from posenc_conformance.models.types.refused import NOT_SPECIFIED
 from posenc_conformance.models.types.rotary import HALF
@@ -56,29 +57,6 @@ OTHERS = (
     "whisper",
 )
 """Types of models whose positions are derived by a function of their own."""
-
-NAMES: Mapping[str, tuple[str, ...]] = {
-    "head_dim": ("kv_channels",),
-    "hidden_size": ("n_embd", "n_embed", "d_model", "dim"),
-    "num_attention_heads": ("n_head", "n_heads", "num_heads"),
-    "num_hidden_layers": ("n_layer", "n_layers", "num_layers"),
-    "max_position_embeddings": ("n_positions", "max_seq_len", "max_sequence_length", "seq_length"),
-    "original_max_position_embeddings": ("initial_context_length",),
-    "partial_rotary_factor": ("rotary_pct",),
-    "rope_theta": ("rotary_emb_base",),
-}
-"""Other names of fields in configurations, by the name that this package uses."""
-
-NAMES_OF_SOME: Mapping[str, tuple[str, ...]] = {
-    "initial_context_length": ("gpt_oss",),
-    "kv_channels": ("chatglm", "jetmoe"),
-    "rotary_emb_base": ("gpt_neox", "gpt_neox_japanese"),
-    "rotary_pct": ("gpt_neox", "gpt_neox_japanese"),
-}
-"""Other names of fields that only some types of models read, with these types."""
-
-OF_GPT_NEOX = ("rotary_emb_base", "rotary_pct")
-"""Other names of fields that are read instead of the usual names, not in addition to them."""
 
 STYLES: Mapping[str, tuple[str, str]] = {
     "cohere2": ("rope_gptj", "rope_gptj"),
@@ -297,11 +275,6 @@ def configuration(raw: Fields, where: str) -> Configuration:
     return replace(config, taken=(*named, *sizes, *of_type))
 
 
-def usual_name(name: str) -> str:
-    """Return the name that is used here for a field, whatever name a file has for it."""
-    return next((usual for usual, others in NAMES.items() if name in others), name)
-
-
 def _own_names(type: str) -> dict[str, str]:
     """Return the names that a type reads instead of usual ones, by these."""
     return {usual_name(own): own for own in OF_GPT_NEOX if type in NAMES_OF_SOME.get(own, ())}
@@ -462,11 +435,13 @@ def _demand_layout(config: Configuration) -> None:
 def _demand_own_names(raw: Fields, type: str, where: str) -> None:
     """Raise UserError for a name that models of this type do not read, if its value matters."""
     for name, types in NAMES_OF_SOME.items():
-        usual = usual_name(name)
-        if raw.get(name) in (None, 1, raw.get(usual)) or type in types:
+        usual, value = usual_name(name), raw.get(name)
+        if value in (None, raw.get(usual)) or type in types or (name, value) == ("rotary_pct", 1):
             continue
+        said = f", where {usual} is {in_line(repr(raw[usual]))}" if raw.get(usual) else ""
         raise UserError(
-            f"{where}: {name}: it is {in_line(repr(raw[name]))}, but nobody reads it in {type}",
+            f"{where}: {name}: it is {in_line(repr(value))}, but {owner_of(type)} does not read it "
+            f"in {type}{said}",
             f"write {usual}, if that is what is meant",
         )
     for own in OF_GPT_NEOX if type in NAMES_OF_SOME["rotary_pct"] else ():
