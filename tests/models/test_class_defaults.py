@@ -214,6 +214,32 @@ WRONG_AND_RIGHT: Mapping[str, tuple[Fields, str, Fields]] = {
             "use_learned_positional_embeddings": False,
         },
     ),
+    **{
+        f"a length of {type}, null": (
+            of(type, max_position_embeddings=None),
+            "max_position_embeddings: it is null, with which transformers' class fails",
+            {name: v for name, v in of(type).items() if name != "max_position_embeddings"},
+        )
+        for type in ("internlm3", "hy_v3", "phi", "olmo3")
+    },
+    "heads of keys, null": (
+        of("sarvam_moe", num_key_value_heads=None),
+        "num_key_value_heads: it is null, with which",
+        of("llama", num_key_value_heads=None),
+    ),
+    "a window that must be one, null": (
+        of("cwm", sliding_window=None, **ALL_FULL),
+        "sliding_window: it is null, with which",
+        of("cwm", **ALL_FULL),
+    ),
+    **{
+        f"no window of {type}, and no list of layers": (
+            of(type, sliding_window=None),
+            "sliding_window: it is null, but all layers",
+            of(type, sliding_window=None, **ALL_FULL),
+        )
+        for type in ("exaone4", "kolibri1")
+    },
 }
 """A file that is refused, what is said of it, and a file beside it that is read."""
 
@@ -314,7 +340,7 @@ def test_windows_begin_at_the_layer_of_the_class() -> None:
     assert first == {"qwen2": 28, "qwen2_vl_text": 80}
 
 
-NAMED: Mapping[str, tuple[Fields, set[str]]] = {
+NAMED: dict[str, tuple[Fields, set[str]]] = {
     "a pattern": (of("gemma3_text"), {"sliding_window_pattern", "sliding_window"}),
     "a pattern that no field has": (of("gemma2"), {"layer_types"}),
     "a pattern of another name": (of("afmoe"), {"global_attn_every_n_layers"}),
@@ -338,6 +364,14 @@ NAMED: Mapping[str, tuple[Fields, set[str]]] = {
     "a type of a part": ({"model_type": "llava", "text_config": COMMON}, {"model_type"}),
     "sections": (of("qwen3_vl_text", rope_scaling=None), {"mrope_section"}),
     "a name of its own": (of("gpt_neox"), {"rotary_emb_base", "rotary_pct"}),
+}
+WITHOUT_LENGTH = {name: v for name, v in of("llama").items() if name != "max_position_embeddings"}
+NAMED |= {
+    f"the length under {block['rope_type']}": (
+        {**WITHOUT_LENGTH, "rope_scaling": block},
+        {"max_position_embeddings"},
+    )
+    for block in (YARN, LLAMA_3, {"rope_type": "dynamic", "factor": 2.0})
 }
 NEEDLESS: Mapping[str, tuple[Fields, set[str]]] = {
     "a window that is off": (of("qwen3"), {"sliding_window", "max_window_layers"}),
@@ -363,6 +397,10 @@ NEEDLESS: Mapping[str, tuple[Fields, set[str]]] = {
         ),
         {"original_max_position_embeddings", "beta_fast", "beta_slow", "truncate"},
     ),
+    "a length that nothing is computed from": (
+        {**WITHOUT_LENGTH, "rope_scaling": {**YARN, "original_max_position_embeddings": 1024}},
+        {"max_position_embeddings"},
+    ),
     "a type that is said": (of("llama"), {"model_type"}),
 }
 
@@ -371,6 +409,13 @@ NEEDLESS: Mapping[str, tuple[Fields, set[str]]] = {
 def test_every_default_that_matters_is_named(name: str) -> None:
     fields, expected = NAMED[name]
     assert defaults(fields).keys() >= expected
+
+
+def test_scaling_begins_at_the_length_of_the_class() -> None:
+    for type, length in (("llama", 2048), ("qwen3", 32768)):
+        fields = of(type, rope_scaling=YARN)
+        del fields["max_position_embeddings"]
+        assert derived(fields) == derived({**fields, "max_position_embeddings": length})
 
 
 @pytest.mark.parametrize("name", NEEDLESS)

@@ -15,6 +15,7 @@ from posenc_conformance.models.defaults import (
     MISSING_IF_NULL,
     TRANSFORMERS,
     Default,
+    missing_length,
     of_class,
     owner_of,
     shown,
@@ -31,6 +32,7 @@ from posenc_conformance.models.parts import (
     type_by_class,
     with_sizes,
 )
+from posenc_conformance.models.types.lengths import NOT_NULL
 from posenc_conformance.models.types.names import NAMES, NAMES_OF_SOME, OF_GPT_NEOX, usual_name
 from posenc_conformance.models.types.others import GRIDS, LEARNED, TEXTS
 from posenc_conformance.models.types.refused import NOT_SPECIFIED
@@ -256,6 +258,8 @@ def configuration(raw: Fields, where: str) -> Configuration:
     fields |= _length(type, fields, where)
     fields, sizes = with_sizes(type, fields) if IS_PART in raw else (fields, ())
     fields.pop(IS_PART, None)
+    length = missing_length(type, fields)
+    fields |= {default.field: default.value for default in length}
     defaults = ROTARY[type].defaults if type in ROTARY else {}
     names = {usual_name(name): name for name in raw if usual_name(name) not in raw}
     config = Configuration(
@@ -267,12 +271,13 @@ def configuration(raw: Fields, where: str) -> Configuration:
     )
     for name, problem, hint in unknown_fields(config.type, config.fields):
         raise config.wrong(name, problem, hint)
+    _demand_values(config)
     _demand_layout(config)
     of_type = [
         replace(default, field=_own_names(type).get(default.field, default.field))
         for default in of_class(type, fields)
     ]
-    return replace(config, taken=(*named, *sizes, *of_type))
+    return replace(config, taken=(*named, *sizes, *length, *of_type))
 
 
 def _own_names(type: str) -> dict[str, str]:
@@ -403,6 +408,17 @@ def _demand_nothing_beside(raw: Fields, text: str, where: str) -> None:
             f"{where}: {name}: it stands beside {text}, where the same is not said",
             f"what is meant for the text belongs into {text}",
         )
+
+
+def _demand_values(config: Configuration) -> None:
+    """Raise UserError for a null with which the class of this type fails."""
+    for name, types in NOT_NULL.items():
+        if config.type in types and config.fields.get(name, "") is None:
+            raise config.wrong(
+                name,
+                f"it is null, with which {owner_of(config.type)} fails",
+                "write the value that is meant, or remove the field",
+            )
 
 
 def _demand_layout(config: Configuration) -> None:

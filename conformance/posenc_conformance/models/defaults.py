@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from posenc_conformance.models.architectures import ROTARY
+from posenc_conformance.models.types.lengths import LENGTHS
 from posenc_conformance.models.types.rotary import Rotary
 
 TRANSFORMERS = "transformers' class"
@@ -141,6 +142,23 @@ def _of_scaling(style: Rotary, fields: Mapping[str, Any]) -> Iterator[tuple[str,
             if said == (None, None) and whole is not None:
                 missing[ORIGINAL] = whole
     yield from missing.items()
+
+
+def missing_length(type: str, fields: Mapping[str, Any]) -> tuple[Default, ...]:
+    """Return the context length of a type's class, if a file has none and a block needs it."""
+    name = "max_position_embeddings"
+    if name in fields or type not in LENGTHS or not any(_needs(b, fields) for b in _blocks(fields)):
+        return ()
+    return (Default(name, LENGTHS[type], owner_of(type)),)
+
+
+def _needs(block: Mapping[str, Any], fields: Mapping[str, Any]) -> bool:
+    """Return whether a block of scaling is computed from the context length."""
+    kind = block.get("rope_type", block.get("type"))
+    if kind in ("longrope", "su"):
+        return True
+    said = (fields.get(ORIGINAL), block.get(ORIGINAL), block.get("alpha"))
+    return kind in ("dynamic", "llama3", "yarn") and said == (None, None, None)
 
 
 def _blocks(fields: Mapping[str, Any], *kinds: str) -> Iterator[Mapping[str, Any]]:

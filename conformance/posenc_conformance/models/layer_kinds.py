@@ -127,7 +127,7 @@ def _by_pattern(config: Configuration, count: int) -> list[str] | None:
             "write sliding_window_pattern or layer_types, if that is what is meant",
         )
     if _window(config) is None:
-        if style.pattern and not style.turns_without_window and not _are_listed(config):
+        if style.pattern and not _are_listed(config):
             raise config.wrong(
                 "sliding_window",
                 f"it is null, but all layers of {config.type} slide except one of {every}",
