@@ -19,6 +19,8 @@ FULL = {"rope_type": "default", "rope_theta": 1000000.0}
 SLIDING = {"rope_type": "default", "rope_theta": 10000.0}
 BY_KIND = {"full_attention": FULL, "sliding_attention": SLIDING}
 LONG = {"type": "longrope", "short_factor": [1.0] * 32, "long_factor": [2.0] * 32}
+FROM_1024 = {"original_max_position_embeddings": 1024}
+PROPORTION = {"rope_type": "proportional", "rope_theta": 1000000.0}
 YARN = {"rope_type": "yarn", "factor": 4.0}
 LLAMA_3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
 ALL_FULL = {"layer_types": ["full_attention"] * 8}
@@ -222,6 +224,32 @@ WRONG_AND_RIGHT: Mapping[str, tuple[Fields, str, Fields]] = {
         )
         for type in ("internlm3", "hy_v3", "phi", "olmo3")
     },
+    **{
+        f"an old name of LongRoPE in {type}": (
+            of(type, head_dim=64, rope_scaling={**LONG, "type": "su", **FROM_1024}),
+            "rope_scaling.type: it is 'su', which transformers' class does not know in",
+            of(type, head_dim=64, rope_scaling={**LONG, **FROM_1024}),
+        )
+        for type in ("llama", "muse_glimmer_text")
+    },
+    **{
+        f"a proportion in {type}, which cuts heads off": (
+            of(type, rope_parameters={**PROPORTION, "partial_rotary_factor": 0.5}),
+            "rope_parameters.rope_type: it is 'proportional'",
+            of("llama", rope_parameters={**PROPORTION, "partial_rotary_factor": 0.5}),
+        )
+        for type in ("phi", "stablelm", "persimmon")
+    },
+    "a temperature that is missing": (
+        of("ministral3", rope_scaling=YARN),
+        "rope_scaling.llama_4_scaling_beta: it is missing",
+        of("ministral3", rope_scaling={**YARN, "llama_4_scaling_beta": 0}),
+    ),
+    "a proportion without temperature": (
+        of("ministral3", rope_scaling=PROPORTION),
+        "rope_scaling.llama_4_scaling_beta: it is missing",
+        of("mistral", rope_scaling=PROPORTION),
+    ),
     "heads of keys, null": (
         of("sarvam_moe", num_key_value_heads=None),
         "num_key_value_heads: it is null, with which",
