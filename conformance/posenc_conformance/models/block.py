@@ -350,7 +350,8 @@ def _demand_warmth(config: Configuration, found: Fields, field: str) -> None:
     name, reads = "llama_4_scaling_beta", config.type == "ministral3"
     if found.get(name) and not reads:
         raise config.wrong(f"{field}.{name}", f"it is known for ministral3 only, not {config.type}")
-    if reads and found.get(name) is None and config.format == "config.json":
+    of_class = config.stored is None  # the other formats have readers of their own
+    if reads and found.get(name) is None and of_class:
         raise config.wrong(
             f"{field}.{name}",
             f"it is missing, and {owner_of(config.type)} fails without it",
