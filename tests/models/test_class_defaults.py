@@ -9,6 +9,7 @@ from posenc_conformance.commands.defaults_taken import taken
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.configuration import configuration
 from posenc_conformance.models.derive import meaning
+from posenc_conformance.models.layer_kinds import kinds
 from posenc_conformance.models.meaning import Meaning
 from posenc_conformance.models.types.names import usual_name
 from posenc_lab.models.configurations import COMMON, small
@@ -326,6 +327,46 @@ def test_names_that_the_class_does_not_read_are_refused(type: str, name: str) ->
 )
 def test_names_that_the_class_reads_are_those_of_fields(type: str, name: str) -> None:
     assert derived(renamed(type, name)) == derived(of(type))
+
+
+UNLISTED: Mapping[str, tuple[str, ...]] = {
+    "cohere_compass_text": ("f" * 8,),
+    "dory": ("sssfsssf", "sssf"),
+    "flint": ("ffsssfsf", "ffsf", "ffsssfsssfssf"),
+    "laguna": ("f" * 8,),
+    "lara_mini": ("lslfslsl", "lslfslslfslsl"),
+    "lfm2": ("f" * 8, "ff"),
+    "lfm3": ("llflslfl", "llf", "llflslflslfls"),
+    "mellum": ("f" * 8,),
+    "olmo_hybrid": ("lllflllf", "lllflllflllfl"),
+    "zaya": ("f" * 8,),
+}
+"""First letters of the kinds of layers that classes take if nothing lists them, as they make them
+for several numbers of layers."""
+
+
+def unlisted(type: str, count: int) -> Fields:
+    fields = of(type, num_hidden_layers=count)
+    lists = ("layer_types", "full_attn_idxs")
+    return {name: value for name, value in fields.items() if name not in lists}
+
+
+@pytest.mark.parametrize("type", UNLISTED)
+def test_layers_that_nothing_lists_are_those_of_the_class(type: str) -> None:
+    for letters in UNLISTED[type]:
+        fields = unlisted(type, len(letters))
+        found = kinds(configuration(fields, "config.json"))
+        assert "".join(kind[0] for kind in found) == letters
+        assert "layer_types" in defaults(fields)
+    assert "layer_types" not in defaults(of(type))
+
+
+@pytest.mark.parametrize(("type", "count"), [("lfm2_moe", 8), ("bamba", 8), ("lfm3", 2)])
+def test_layers_without_a_full_one_must_be_listed(type: str, count: int) -> None:
+    fields = {**unlisted(type, count), "layers_block_type": None, "attn_layer_indices": None}
+    with pytest.raises(UserError, match=r"layer_types: it is missing"):
+        derived(fields)
+    assert derived(of(type)).groups
 
 
 def test_longrope_of_phi_3_begins_at_its_class_s_length() -> None:

@@ -296,7 +296,7 @@ def test_layers_that_look_at_an_image_have_no_positions() -> None:
 
 @pytest.mark.parametrize(
     ("type", "missing"),
-    [("gpt_oss", "rope_scaling"), ("apertus", "rope_scaling"), ("laguna", "layer_types")],
+    [("gpt_oss", "rope_scaling"), ("apertus", "rope_scaling"), ("lfm2_moe", "layer_types")],
 )
 def test_fields_without_a_default_are_required(type: str, missing: str) -> None:
     fields = small(type)

@@ -71,6 +71,8 @@ PATTERNS = (
 """Fields with the number of layers of which one is full."""
 LAYERS = ("layer_types", "layers_block_type")
 """Fields with the kind of each layer."""
+INDICES = ("attn_layer_indices", "full_attn_idxs")
+"""Fields with the numbers of the layers that are full."""
 BETAS: Mapping[str, Any] = {"beta_fast": 32, "beta_slow": 1, "truncate": True}
 """Values of YaRN's fields that a block does not have."""
 MISSING_IF_NULL = frozenset(["cross_attention_layers"])
@@ -126,6 +128,9 @@ def _of_layers(style: Rotary, fields: Mapping[str, Any]) -> Iterator[tuple[str, 
     if style.pattern is not None and all(fields.get(name) is None for name in LAYERS):
         field = next((name for name in PATTERNS if name in read), "layer_types")
         own[field] = style.pattern if field in PATTERNS else f"one of {style.pattern} full"
+    if style.unlisted[1] and all(fields.get(name) is None for name in (*LAYERS, *INDICES)):
+        cycle = " ".join(style.unlisted[:2]).split()
+        own["layer_types"] = f"{', '.join(cycle)}, …" if len(cycle) > 1 else f"all {cycle[0]}"
     yield from ((name, value) for name, value in own.items() if name not in fields)
 
 
