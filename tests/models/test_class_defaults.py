@@ -9,7 +9,9 @@ from posenc_conformance.commands.defaults_taken import taken
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.configuration import configuration
 from posenc_conformance.models.derive import meaning
+from posenc_conformance.models.layer_kinds import kinds
 from posenc_conformance.models.meaning import Meaning
+from posenc_conformance.models.types.names import usual_name
 from posenc_lab.models.configurations import COMMON, small
 
 Fields = dict[str, Any]
@@ -18,6 +20,8 @@ FULL = {"rope_type": "default", "rope_theta": 1000000.0}
 SLIDING = {"rope_type": "default", "rope_theta": 10000.0}
 BY_KIND = {"full_attention": FULL, "sliding_attention": SLIDING}
 LONG = {"type": "longrope", "short_factor": [1.0] * 32, "long_factor": [2.0] * 32}
+FROM_1024 = {"original_max_position_embeddings": 1024}
+PROPORTION = {"rope_type": "proportional", "rope_theta": 1000000.0}
 YARN = {"rope_type": "yarn", "factor": 4.0}
 LLAMA_3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
 ALL_FULL = {"layer_types": ["full_attention"] * 8}
@@ -213,6 +217,58 @@ WRONG_AND_RIGHT: Mapping[str, tuple[Fields, str, Fields]] = {
             "use_learned_positional_embeddings": False,
         },
     ),
+    **{
+        f"a length of {type}, null": (
+            of(type, max_position_embeddings=None),
+            "max_position_embeddings: it is null, with which transformers' class fails",
+            {name: v for name, v in of(type).items() if name != "max_position_embeddings"},
+        )
+        for type in ("internlm3", "hy_v3", "phi", "olmo3")
+    },
+    **{
+        f"an old name of LongRoPE in {type}": (
+            of(type, head_dim=64, rope_scaling={**LONG, "type": "su", **FROM_1024}),
+            "rope_scaling.type: it is 'su', which transformers' class does not know in",
+            of(type, head_dim=64, rope_scaling={**LONG, **FROM_1024}),
+        )
+        for type in ("llama", "muse_glimmer_text")
+    },
+    **{
+        f"a proportion in {type}, which cuts heads off": (
+            of(type, rope_parameters={**PROPORTION, "partial_rotary_factor": 0.5}),
+            "rope_parameters.rope_type: it is 'proportional'",
+            of("llama", rope_parameters={**PROPORTION, "partial_rotary_factor": 0.5}),
+        )
+        for type in ("phi", "stablelm", "persimmon")
+    },
+    "a temperature that is missing": (
+        of("ministral3", rope_scaling=YARN),
+        "rope_scaling.llama_4_scaling_beta: it is missing",
+        of("ministral3", rope_scaling={**YARN, "llama_4_scaling_beta": 0}),
+    ),
+    "a proportion without temperature": (
+        of("ministral3", rope_scaling=PROPORTION),
+        "rope_scaling.llama_4_scaling_beta: it is missing",
+        of("mistral", rope_scaling=PROPORTION),
+    ),
+    "heads of keys, null": (
+        of("sarvam_moe", num_key_value_heads=None),
+        "num_key_value_heads: it is null, with which",
+        of("llama", num_key_value_heads=None),
+    ),
+    "a window that must be one, null": (
+        of("cwm", sliding_window=None, **ALL_FULL),
+        "sliding_window: it is null, with which",
+        of("cwm", **ALL_FULL),
+    ),
+    **{
+        f"no window of {type}, and no list of layers": (
+            of(type, sliding_window=None),
+            "sliding_window: it is null, but all layers",
+            of(type, sliding_window=None, **ALL_FULL),
+        )
+        for type in ("exaone4", "kolibri1")
+    },
 }
 """A file that is refused, what is said of it, and a file beside it that is read."""
 
@@ -224,6 +280,93 @@ def test_a_null_or_a_stranger_is_no_missing_field(name: str) -> None:
         derived(wrong)
     assert said in f"{caught.value}"
     assert derived(right).groups
+
+
+def renamed(type: str, name: str) -> Fields:
+    """Return a small configuration of a type with another name for one of its fields."""
+    fields = of(type)
+    return {name: fields.pop(usual_name(name)), **fields}
+
+
+@pytest.mark.parametrize(
+    ("type", "name"),
+    [
+        *(("llama", name) for name in ("n_head", "n_heads", "num_heads", "n_embd", "n_embed")),
+        *(("llama", name) for name in ("d_model", "dim", "n_layer", "n_layers", "num_layers")),
+        *(("llama", name) for name in ("max_seq_len", "seq_length", "max_sequence_length")),
+        ("qwen3", "n_layer"),
+        ("mistral", "max_seq_len"),
+        ("glm", "n_positions"),
+        ("bert", "n_positions"),
+        ("gpt2", "max_seq_len"),
+        ("mpt", "n_head"),
+    ],
+)
+def test_names_that_the_class_does_not_read_are_refused(type: str, name: str) -> None:
+    with pytest.raises(UserError, match=f": {name}: it is .* does not read it in {type}") as caught:
+        derived(renamed(type, name))
+    assert usual_name(name) in caught.value.hint
+    value = of(type)[usual_name(name)]
+    assert derived(of(type, **{name: value})) == derived(of(type))
+    with pytest.raises(UserError, match=f": {name}: .* where {usual_name(name)} is {value}"):
+        derived(of(type, **{name: 2 * value}))
+
+
+@pytest.mark.parametrize(
+    ("type", "name"),
+    [
+        ("gptj", "n_head"),
+        ("gpt2", "n_positions"),
+        ("falcon", "n_embed"),
+        ("distilbert", "dim"),
+        ("exaone", "num_layers"),
+        ("t5", "num_heads"),
+        ("mpt", "max_seq_len"),
+        ("bloom", "seq_length"),
+    ],
+)
+def test_names_that_the_class_reads_are_those_of_fields(type: str, name: str) -> None:
+    assert derived(renamed(type, name)) == derived(of(type))
+
+
+UNLISTED: Mapping[str, tuple[str, ...]] = {
+    "cohere_compass_text": ("f" * 8,),
+    "dory": ("sssfsssf", "sssf"),
+    "flint": ("ffsssfsf", "ffsf", "ffsssfsssfssf"),
+    "laguna": ("f" * 8,),
+    "lara_mini": ("lslfslsl", "lslfslslfslsl"),
+    "lfm2": ("f" * 8, "ff"),
+    "lfm3": ("llflslfl", "llf", "llflslflslfls"),
+    "mellum": ("f" * 8,),
+    "olmo_hybrid": ("lllflllf", "lllflllflllfl"),
+    "zaya": ("f" * 8,),
+}
+"""First letters of the kinds of layers that classes take if nothing lists them, as they make them
+for several numbers of layers."""
+
+
+def unlisted(type: str, count: int) -> Fields:
+    fields = of(type, num_hidden_layers=count)
+    lists = ("layer_types", "full_attn_idxs")
+    return {name: value for name, value in fields.items() if name not in lists}
+
+
+@pytest.mark.parametrize("type", UNLISTED)
+def test_layers_that_nothing_lists_are_those_of_the_class(type: str) -> None:
+    for letters in UNLISTED[type]:
+        fields = unlisted(type, len(letters))
+        found = kinds(configuration(fields, "config.json"))
+        assert "".join(kind[0] for kind in found) == letters
+        assert "layer_types" in defaults(fields)
+    assert "layer_types" not in defaults(of(type))
+
+
+@pytest.mark.parametrize(("type", "count"), [("lfm2_moe", 8), ("bamba", 8), ("lfm3", 2)])
+def test_layers_without_a_full_one_must_be_listed(type: str, count: int) -> None:
+    fields = {**unlisted(type, count), "layers_block_type": None, "attn_layer_indices": None}
+    with pytest.raises(UserError, match=r"layer_types: it is missing"):
+        derived(fields)
+    assert derived(of(type)).groups
 
 
 def test_longrope_of_phi_3_begins_at_its_class_s_length() -> None:
@@ -266,7 +409,7 @@ def test_windows_begin_at_the_layer_of_the_class() -> None:
     assert first == {"qwen2": 28, "qwen2_vl_text": 80}
 
 
-NAMED: Mapping[str, tuple[Fields, set[str]]] = {
+NAMED: dict[str, tuple[Fields, set[str]]] = {
     "a pattern": (of("gemma3_text"), {"sliding_window_pattern", "sliding_window"}),
     "a pattern that no field has": (of("gemma2"), {"layer_types"}),
     "a pattern of another name": (of("afmoe"), {"global_attn_every_n_layers"}),
@@ -290,6 +433,14 @@ NAMED: Mapping[str, tuple[Fields, set[str]]] = {
     "a type of a part": ({"model_type": "llava", "text_config": COMMON}, {"model_type"}),
     "sections": (of("qwen3_vl_text", rope_scaling=None), {"mrope_section"}),
     "a name of its own": (of("gpt_neox"), {"rotary_emb_base", "rotary_pct"}),
+}
+WITHOUT_LENGTH = {name: v for name, v in of("llama").items() if name != "max_position_embeddings"}
+NAMED |= {
+    f"the length under {block['rope_type']}": (
+        {**WITHOUT_LENGTH, "rope_scaling": block},
+        {"max_position_embeddings"},
+    )
+    for block in (YARN, LLAMA_3, {"rope_type": "dynamic", "factor": 2.0})
 }
 NEEDLESS: Mapping[str, tuple[Fields, set[str]]] = {
     "a window that is off": (of("qwen3"), {"sliding_window", "max_window_layers"}),
@@ -315,6 +466,10 @@ NEEDLESS: Mapping[str, tuple[Fields, set[str]]] = {
         ),
         {"original_max_position_embeddings", "beta_fast", "beta_slow", "truncate"},
     ),
+    "a length that nothing is computed from": (
+        {**WITHOUT_LENGTH, "rope_scaling": {**YARN, "original_max_position_embeddings": 1024}},
+        {"max_position_embeddings"},
+    ),
     "a type that is said": (of("llama"), {"model_type"}),
 }
 
@@ -323,6 +478,13 @@ NEEDLESS: Mapping[str, tuple[Fields, set[str]]] = {
 def test_every_default_that_matters_is_named(name: str) -> None:
     fields, expected = NAMED[name]
     assert defaults(fields).keys() >= expected
+
+
+def test_scaling_begins_at_the_length_of_the_class() -> None:
+    for type, length in (("llama", 2048), ("qwen3", 32768)):
+        fields = of(type, rope_scaling=YARN)
+        del fields["max_position_embeddings"]
+        assert derived(fields) == derived({**fields, "max_position_embeddings": length})
 
 
 @pytest.mark.parametrize("name", NEEDLESS)

@@ -296,7 +296,7 @@ def test_layers_that_look_at_an_image_have_no_positions() -> None:
 
 @pytest.mark.parametrize(
     ("type", "missing"),
-    [("gpt_oss", "rope_scaling"), ("apertus", "rope_scaling"), ("laguna", "layer_types")],
+    [("gpt_oss", "rope_scaling"), ("apertus", "rope_scaling"), ("lfm2_moe", "layer_types")],
 )
 def test_fields_without_a_default_are_required(type: str, missing: str) -> None:
     fields = small(type)
@@ -724,7 +724,8 @@ def test_sliding_layers_without_a_window_are_refused_with_what_is_missing() -> N
 def test_a_pattern_of_0_is_read_without_a_window() -> None:
     """transformers writes a pattern of 0 for EXAONE 4.0 1.2B."""
     none = {"sliding_window": None, "sliding_window_pattern": 0}
-    (group,) = derived({**small("exaone4"), **none}).groups
+    listed = {"layer_types": ["full_attention"] * 8}
+    (group,) = derived({**small("exaone4"), **none, **listed}).groups
     assert (group.turns, group.window) == (True, None)
     for type in ("exaone4", "gemma3_text"):
         assert ": sliding_window_pattern: " in refused(

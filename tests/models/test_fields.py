@@ -9,9 +9,9 @@ import pytest
 
 from posenc_conformance.commands.main import main
 from posenc_conformance.models.block import IN_A_BLOCK as USED_IN_A_BLOCK
-from posenc_conformance.models.configuration import NAMES
 from posenc_conformance.models.fields import BLOCK, FIELDS, IN_A_BLOCK
 from posenc_conformance.models.file import load_all
+from posenc_conformance.models.types.names import NAMES
 from posenc_conformance.models.understood import read_by_any
 from tests.building import CHECKOUT
 

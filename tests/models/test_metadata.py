@@ -12,6 +12,7 @@ from posenc_conformance.errors import UserError
 from posenc_conformance.models.configuration import configuration
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.file import model_named
+from posenc_conformance.models.gguf import Said, understood
 from posenc_conformance.models.layer_frequencies import frequencies
 from posenc_conformance.models.meaning import Group, Meaning
 from posenc_conformance.models.metadata import (
@@ -211,6 +212,16 @@ def test_unknown_keys_about_positions_are_refused(architecture: str) -> None:
     for key in set(STRANGE) - least(architecture).keys():
         keys = {**least(architecture), key: 1}
         assert f"{architecture}.{key}: " in refused(architecture, keys, tables)
+
+
+def test_scaling_needs_the_length_that_a_file_states() -> None:
+    block = {"rope.scaling.type": "yarn", "rope.scaling.factor": 4.0}
+    keys = {f"llama.{key}": value for key, value in (PLAIN | block).items()}
+    keys["general.architecture"] = "llama"
+    assert meaning(understood(Said(keys, {}, set()), "model.gguf")).groups
+    del keys["llama.context_length"]
+    with pytest.raises(UserError, match=r"llama\.context_length: it is missing"):
+        understood(Said(keys, {}, set()), "model.gguf")
 
 
 @pytest.mark.parametrize("key", OF_SOME)

@@ -5,10 +5,11 @@ from dataclasses import replace
 
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.architectures import ROTARY
-from posenc_conformance.models.configuration import Configuration, usual_name
+from posenc_conformance.models.configuration import Configuration
 from posenc_conformance.models.defaults import BETAS, ORIGINAL, Default
 from posenc_conformance.models.derive import meaning
 from posenc_conformance.models.meaning import Meaning
+from posenc_conformance.models.types.names import usual_name
 
 IN_BLOCKS = (*BETAS, ORIGINAL)
 """Fields that stand in blocks of scaling, which all read them."""

@@ -75,6 +75,7 @@ OF_MODERNBERT = Rotary(
     reads="global_attn_every_n_layers global_rope_theta local_attention local_rope_theta "
     "position_embedding_type",
 )
+ALL_FULL = ("", "full", "")
 EXAONE_4 = Rotary(
     pattern=4,
     unrotated="full",
@@ -136,6 +137,7 @@ ROTARY: Mapping[str, Rotary] = {
         divides=True,
         sections=Sections((24, 20, 20), interleaved=True),
         layers="listed",
+        unlisted=ALL_FULL,
         unrotated_by_null=True,
         reads=WINDOW,
         defaults={"sliding_window": 4096},
@@ -166,6 +168,7 @@ ROTARY: Mapping[str, Rotary] = {
         base=None,
         head_dim=256,
         layers="listed",
+        unlisted=("", "sliding sliding sliding full", ""),
         mlps_listed=True,
         reads=WINDOW,
         defaults={"sliding_window": 1024},
@@ -198,6 +201,7 @@ ROTARY: Mapping[str, Rotary] = {
     "flint": Rotary(
         head_dim=128,
         layers="listed",
+        unlisted=("full full", "sliding sliding sliding full", "full"),
         linear=False,
         unrotated="full",
         reads=WINDOW,
@@ -278,22 +282,30 @@ ROTARY: Mapping[str, Rotary] = {
         EXAONE_4, head_dim=128, pattern=5, reads=WINDOW, defaults={"sliding_window": 513}
     ),
     "laguna": Rotary(
-        base=None, head_dim=128, layers="listed", cuts=True, blocks=True, reads=WINDOW
+        base=None,
+        head_dim=128,
+        layers="listed",
+        unlisted=ALL_FULL,
+        cuts=True,
+        blocks=True,
+        reads=WINDOW,
     ),
     "lara_mini": Rotary(
         head_dim=128,
         layers="listed",
+        unlisted=("", "linear sliding linear full sliding", ""),
         unrotated="full",
         reads=WINDOW,
         defaults={"sliding_window": 512},
     ),
-    "lfm2": Rotary(base=1000000, layers="listed", reads="full_attn_idxs"),
+    "lfm2": Rotary(base=1000000, layers="listed", unlisted=ALL_FULL, reads="full_attn_idxs"),
     "lfm2_moe": Rotary(base=1000000, layers="listed", reads="full_attn_idxs"),
     "lfm3": Rotary(
         blocks=True,
         base=None,
         head_dim=128,
         layers="listed",
+        unlisted=("linear linear full linear", "sliding linear full linear", ""),
         linear=True,
         reads=WINDOW,
         defaults={"sliding_window": 256},
@@ -310,7 +322,14 @@ ROTARY: Mapping[str, Rotary] = {
         "no_rope_layer_interval no_rope_layers",
         defaults={"attention_chunk_size": 8192},
     ),
-    "mellum": Rotary(base=None, head_dim=128, layers="listed", blocks=True, reads=WINDOW),
+    "mellum": Rotary(
+        base=None,
+        head_dim=128,
+        layers="listed",
+        unlisted=ALL_FULL,
+        blocks=True,
+        reads=WINDOW,
+    ),
     "mimo": Rotary(layers="switched", reads=QWEN, defaults=SWITCHED),
     "minicpm": Rotary(types=("default", "linear", "dynamic", "longrope"), follows=True),
     "minicpm3": Rotary(latent=True, reads="qk_rope_head_dim", defaults={"qk_rope_head_dim": 32}),
@@ -343,7 +362,7 @@ ROTARY: Mapping[str, Rotary] = {
         reads=WINDOW,
         defaults={"sliding_window": 4096},
     ),
-    "olmo_hybrid": Rotary(layers="listed"),
+    "olmo_hybrid": Rotary(layers="listed", unlisted=("", "linear linear linear full", "")),
     "olmoe": Rotary(),
     "paddleocr_vl_text": Rotary(base=500000, head_dim=128, sections=Sections((16, 24, 24))),
     "persimmon": Rotary(partial=0.5, divides=True),
@@ -418,6 +437,7 @@ ROTARY: Mapping[str, Rotary] = {
         head_dim=128,
         cuts=True,
         layers="listed",
+        unlisted=ALL_FULL,
         reads=WINDOW,
     ),
 }

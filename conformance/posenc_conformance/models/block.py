@@ -6,6 +6,7 @@ from typing import Any
 
 from posenc_conformance.models.architectures import ROTARY
 from posenc_conformance.models.configuration import Configuration, FieldDict, Fields
+from posenc_conformance.models.defaults import owner_of
 from posenc_conformance.models.layer_kinds import LAYER_KINDS, kinds
 
 IN_A_BLOCK: Mapping[str, frozenset[str]] = {
@@ -37,6 +38,8 @@ EVERYWHERE = frozenset(("type", "rope_type", "rope_theta", "partial_rotary_facto
 
 NOW = {"su": "longrope", "mrope": "default"}
 """The current names of values of ``rope_type``, by their older names."""
+OF_SU = ("phi3", "phi3_v", "phi4_multimodal")
+"""Types whose code reads ``su``; all others fail with it."""
 
 
 def block(config: Configuration, kind: str) -> FieldDict:
@@ -266,6 +269,14 @@ def _type(config: Configuration, found: FieldDict, field: str) -> str:
         )
     if found.get("rope_type", found.get("type", "")) is None:
         raise config.null(f"{field}.rope_type", "default")
+    if "su" in (found.get("rope_type"), found.get("type")) and config.type not in OF_SU:
+        name = "rope_type" if found.get("rope_type") == "su" else "type"
+        reader = owner_of(config.type)
+        raise config.wrong(
+            f"{field}.{name}",
+            f"it is 'su', which {reader} does not know in {config.type}",
+            "write longrope, which is its current name",
+        )
     old, new = (_now(found.pop(name, None)) for name in ("type", "rope_type"))
     if old is not None and new is not None and old != new:
         raise config.wrong(field, f"type is {old!r} and rope_type is {new!r}", "keep one")
@@ -313,11 +324,7 @@ def _demand_defined(config: Configuration, found: Fields, field: str) -> None:
             f"{field}.truncate",
             f"it is {found['truncate']!r}, which transformers does not read in {config.type}",
         )
-    warm = found.get("llama_4_scaling_beta")
-    if warm and config.type != "ministral3":
-        raise config.wrong(
-            f"{field}.llama_4_scaling_beta", f"it is known for ministral3 only, not {config.type}"
-        )
+    _demand_warmth(config, found, field)
     for name, value in found.items():
         if name in EVERYWHERE or name in allowed or value is None:
             continue
@@ -336,6 +343,20 @@ def _demand_defined(config: Configuration, found: Fields, field: str) -> None:
         raise config.wrong(f"{field}.rope_theta", "it is missing")
     if isinstance(base, bool) or not isinstance(base, int | float) or not base > 1:
         raise config.wrong(f"{field}.rope_theta", f"it is {base!r}", "it must be above 1")
+
+
+def _demand_warmth(config: Configuration, found: Fields, field: str) -> None:
+    """Raise UserError for a temperature that is not read, or that a class fails without."""
+    name, reads = "llama_4_scaling_beta", config.type == "ministral3"
+    if found.get(name) and not reads:
+        raise config.wrong(f"{field}.{name}", f"it is known for ministral3 only, not {config.type}")
+    of_class = config.stored is None  # the other formats have readers of their own
+    if reads and found.get(name) is None and of_class:
+        raise config.wrong(
+            f"{field}.{name}",
+            f"it is missing, and {owner_of(config.type)} fails without it",
+            "write it into a block of the type yarn: 0 for no temperature",
+        )
 
 
 def _demand_alpha(config: Configuration, found: Fields, field: str) -> None:

@@ -15,6 +15,7 @@ from posenc_conformance.models.defaults import (
     MISSING_IF_NULL,
     TRANSFORMERS,
     Default,
+    missing_length,
     of_class,
     owner_of,
     shown,
@@ -31,6 +32,8 @@ from posenc_conformance.models.parts import (
     type_by_class,
     with_sizes,
 )
+from posenc_conformance.models.types.lengths import NOT_NULL
+from posenc_conformance.models.types.names import NAMES, NAMES_OF_SOME, OF_GPT_NEOX, usual_name
 from posenc_conformance.models.types.others import GRIDS, LEARNED, TEXTS
 from posenc_conformance.models.types.refused import NOT_SPECIFIED
 from posenc_conformance.models.types.rotary import HALF
@@ -56,29 +59,6 @@ OTHERS = (
     "whisper",
 )
 """Types of models whose positions are derived by a function of their own."""
-
-NAMES: Mapping[str, tuple[str, ...]] = {
-    "head_dim": ("kv_channels",),
-    "hidden_size": ("n_embd", "n_embed", "d_model", "dim"),
-    "num_attention_heads": ("n_head", "n_heads", "num_heads"),
-    "num_hidden_layers": ("n_layer", "n_layers", "num_layers"),
-    "max_position_embeddings": ("n_positions", "max_seq_len", "max_sequence_length", "seq_length"),
-    "original_max_position_embeddings": ("initial_context_length",),
-    "partial_rotary_factor": ("rotary_pct",),
-    "rope_theta": ("rotary_emb_base",),
-}
-"""Other names of fields in configurations, by the name that this package uses."""
-
-NAMES_OF_SOME: Mapping[str, tuple[str, ...]] = {
-    "initial_context_length": ("gpt_oss",),
-    "kv_channels": ("chatglm", "jetmoe"),
-    "rotary_emb_base": ("gpt_neox", "gpt_neox_japanese"),
-    "rotary_pct": ("gpt_neox", "gpt_neox_japanese"),
-}
-"""Other names of fields that only some types of models read, with these types."""
-
-OF_GPT_NEOX = ("rotary_emb_base", "rotary_pct")
-"""Other names of fields that are read instead of the usual names, not in addition to them."""
 
 STYLES: Mapping[str, tuple[str, str]] = {
     "cohere2": ("rope_gptj", "rope_gptj"),
@@ -278,6 +258,8 @@ def configuration(raw: Fields, where: str) -> Configuration:
     fields |= _length(type, fields, where)
     fields, sizes = with_sizes(type, fields) if IS_PART in raw else (fields, ())
     fields.pop(IS_PART, None)
+    length = missing_length(type, fields)
+    fields |= {default.field: default.value for default in length}
     defaults = ROTARY[type].defaults if type in ROTARY else {}
     names = {usual_name(name): name for name in raw if usual_name(name) not in raw}
     config = Configuration(
@@ -289,17 +271,13 @@ def configuration(raw: Fields, where: str) -> Configuration:
     )
     for name, problem, hint in unknown_fields(config.type, config.fields):
         raise config.wrong(name, problem, hint)
+    _demand_values(config)
     _demand_layout(config)
     of_type = [
         replace(default, field=_own_names(type).get(default.field, default.field))
         for default in of_class(type, fields)
     ]
-    return replace(config, taken=(*named, *sizes, *of_type))
-
-
-def usual_name(name: str) -> str:
-    """Return the name that is used here for a field, whatever name a file has for it."""
-    return next((usual for usual, others in NAMES.items() if name in others), name)
+    return replace(config, taken=(*named, *sizes, *length, *of_type))
 
 
 def _own_names(type: str) -> dict[str, str]:
@@ -432,6 +410,17 @@ def _demand_nothing_beside(raw: Fields, text: str, where: str) -> None:
         )
 
 
+def _demand_values(config: Configuration) -> None:
+    """Raise UserError for a null with which the class of this type fails."""
+    for name, types in NOT_NULL.items():
+        if config.type in types and config.fields.get(name, "") is None:
+            raise config.wrong(
+                name,
+                f"it is null, with which {owner_of(config.type)} fails",
+                "write the value that is meant, or remove the field",
+            )
+
+
 def _demand_layout(config: Configuration) -> None:
     """Raise UserError for a layout or variant that this type of model is not known to have."""
     if config.type not in ROTARY:
@@ -462,11 +451,13 @@ def _demand_layout(config: Configuration) -> None:
 def _demand_own_names(raw: Fields, type: str, where: str) -> None:
     """Raise UserError for a name that models of this type do not read, if its value matters."""
     for name, types in NAMES_OF_SOME.items():
-        usual = usual_name(name)
-        if raw.get(name) in (None, 1, raw.get(usual)) or type in types:
+        usual, value = usual_name(name), raw.get(name)
+        if value in (None, raw.get(usual)) or type in types or (name, value) == ("rotary_pct", 1):
             continue
+        said = f", where {usual} is {in_line(repr(raw[usual]))}" if raw.get(usual) else ""
         raise UserError(
-            f"{where}: {name}: it is {in_line(repr(raw[name]))}, but nobody reads it in {type}",
+            f"{where}: {name}: it is {in_line(repr(value))}, but {owner_of(type)} does not read it "
+            f"in {type}{said}",
             f"write {usual}, if that is what is meant",
         )
     for own in OF_GPT_NEOX if type in NAMES_OF_SOME["rotary_pct"] else ():

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from posenc_conformance.models.architectures import ROTARY
+from posenc_conformance.models.types.lengths import LENGTHS
 from posenc_conformance.models.types.rotary import Rotary
 
 TRANSFORMERS = "transformers' class"
@@ -70,6 +71,8 @@ PATTERNS = (
 """Fields with the number of layers of which one is full."""
 LAYERS = ("layer_types", "layers_block_type")
 """Fields with the kind of each layer."""
+INDICES = ("attn_layer_indices", "full_attn_idxs")
+"""Fields with the numbers of the layers that are full."""
 BETAS: Mapping[str, Any] = {"beta_fast": 32, "beta_slow": 1, "truncate": True}
 """Values of YaRN's fields that a block does not have."""
 MISSING_IF_NULL = frozenset(["cross_attention_layers"])
@@ -125,6 +128,9 @@ def _of_layers(style: Rotary, fields: Mapping[str, Any]) -> Iterator[tuple[str, 
     if style.pattern is not None and all(fields.get(name) is None for name in LAYERS):
         field = next((name for name in PATTERNS if name in read), "layer_types")
         own[field] = style.pattern if field in PATTERNS else f"one of {style.pattern} full"
+    if style.unlisted[1] and all(fields.get(name) is None for name in (*LAYERS, *INDICES)):
+        cycle = " ".join(style.unlisted[:2]).split()
+        own["layer_types"] = f"{', '.join(cycle)}, …" if len(cycle) > 1 else f"all {cycle[0]}"
     yield from ((name, value) for name, value in own.items() if name not in fields)
 
 
@@ -141,6 +147,23 @@ def _of_scaling(style: Rotary, fields: Mapping[str, Any]) -> Iterator[tuple[str,
             if said == (None, None) and whole is not None:
                 missing[ORIGINAL] = whole
     yield from missing.items()
+
+
+def missing_length(type: str, fields: Mapping[str, Any]) -> tuple[Default, ...]:
+    """Return the context length of a type's class, if a file has none and a block needs it."""
+    name = "max_position_embeddings"
+    if name in fields or type not in LENGTHS or not any(_needs(b, fields) for b in _blocks(fields)):
+        return ()
+    return (Default(name, LENGTHS[type], owner_of(type)),)
+
+
+def _needs(block: Mapping[str, Any], fields: Mapping[str, Any]) -> bool:
+    """Return whether a block of scaling is computed from the context length."""
+    kind = block.get("rope_type", block.get("type"))
+    if kind in ("longrope", "su"):
+        return True
+    said = (fields.get(ORIGINAL), block.get(ORIGINAL), block.get("alpha"))
+    return kind in ("dynamic", "llama3", "yarn") and said == (None, None, None)
 
 
 def _blocks(fields: Mapping[str, Any], *kinds: str) -> Iterator[Mapping[str, Any]]:

@@ -277,12 +277,23 @@ def _original(config: Configuration, settings: Fields) -> int:
     return int(original)
 
 
+CUT = ("gpt_neox_japanese", "persimmon", "phi", "stablelm")
+"""Types whose code cuts heads off at the rotated share by itself, whatever block is given."""
+
+
 def _proportional(config: Configuration, settings: Fields, parameters: ArgumentDict) -> Rotation:
     if settings.get("factor", 1) != 1:
         raise config.wrong(
             "rope_parameters.factor", "no known model combines it with rope_type 'proportional'"
         )
     parameters["proportion"] = settings.get("partial_rotary_factor", 1)
+    if config.type in CUT and parameters["proportion"] != 1:
+        raise config.wrong(
+            "rope_parameters.rope_type",
+            f"it is 'proportional', which turns whole heads, but {config.type} cuts them off at "
+            "partial_rotary_factor, and its class fails",
+            "write default, if the rest of a head is not to be turned",
+        )
     return "p-rope", "p_rope", config.layout, {}, parameters
 
 

@@ -92,6 +92,9 @@ def understood(said: Said, where: str) -> Configuration:
     keys = keys_of(said.metadata)
     with spelled_errors(where, keys):
         config = configuration(fields, where)
+        length = "max_position_embeddings"
+        if length not in fields and config.get(length) is not None:  # llama.cpp has none for it
+            raise config.wrong(length, "it is missing", "positions cannot be derived without it")
     taken += tuple(replace(default, owner=LLAMA_CPP) for default in config.taken)
     return replace(config, stored=layout, taken=taken, format="GGUF", keys=keys)
 

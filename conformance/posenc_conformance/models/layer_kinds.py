@@ -127,7 +127,7 @@ def _by_pattern(config: Configuration, count: int) -> list[str] | None:
             "write sliding_window_pattern or layer_types, if that is what is meant",
         )
     if _window(config) is None:
-        if style.pattern and not style.turns_without_window and not _are_listed(config):
+        if style.pattern and not _are_listed(config):
             raise config.wrong(
                 "sliding_window",
                 f"it is null, but all layers of {config.type} slide except one of {every}",
@@ -220,13 +220,24 @@ def _crossed(config: Configuration, count: int) -> list[str]:
 
 
 def _listed(config: Configuration, count: int) -> list[str] | None:
-    """Make listed layers full, and the others linear; require a list or ``layer_types``."""
+    """Make listed layers full, and the others linear; without a list, as the class does."""
     attending = config.listed("full_attn_idxs") or config.listed("attn_layer_indices")
-    if not attending:
-        if config.get("layer_types", config.get("layers_block_type")) is None:
-            raise config.wrong("layer_types", "it is missing", "this type of model has no default")
-        return None
-    return ["full" if number in attending else "linear" for number in range(count)]
+    if attending:
+        return ["full" if number in attending else "linear" for number in range(count)]
+    return None if _are_listed(config) else _unlisted(config, count)
+
+
+def _unlisted(config: Configuration, count: int) -> list[str]:
+    """Return the kinds of layers that the class of the type takes if nothing lists them.
+
+    Raises UserError if it has none of its own, or no full one among so many layers.
+    """
+    first, cycle, last = (names.split() for names in ROTARY[config.type].unlisted)
+    many = [*first, *(cycle * count)][:count]
+    many[-1:] = last or many[-1:]
+    if "full" not in many:
+        raise config.wrong("layer_types", "it is missing", f"write it for each of {count} layers")
+    return many
 
 
 RULES: Mapping[str, Callable[[Configuration, int], list[str] | None]] = {

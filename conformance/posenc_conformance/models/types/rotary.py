@@ -50,6 +50,9 @@ class Rotary:
     """Whether the last layer is full, whatever the pattern says."""
     layers: str = "pattern"
     """The rule in :mod:`layer_kinds` for the kinds of layers, if nothing else decides them."""
+    unlisted: tuple[str, str, str] = ("", "", "")
+    """Kinds of layers under the rule ``listed`` if nothing lists them: of the first ones, of the
+    next ones, repeated, and of the last one. Without the second, files must list them."""
     pattern: int | None = None
     """One layer in ``pattern`` is not sliding; None if all layers are alike."""
     offset: int = 1
