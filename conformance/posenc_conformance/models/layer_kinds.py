@@ -230,7 +230,7 @@ def _listed(config: Configuration, count: int) -> list[str] | None:
 def _unlisted(config: Configuration, count: int) -> list[str]:
     """Return the kinds of layers that the class of the type takes if nothing lists them.
 
-    Raises UserError if it has none of its own, or no full one among so many layers.
+    Raises UserError if it has none of its own, or if none of the layers is full in it.
     """
     first, cycle, last = (names.split() for names in ROTARY[config.type].unlisted)
     many = [*first, *(cycle * count)][:count]

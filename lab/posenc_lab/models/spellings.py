@@ -233,7 +233,6 @@ UNSAID = (
     "rope_interleaved",
     "layer_types",
     "original_max_position_embeddings",
-    "num_key_value_heads",
 )
 """Fields that have no meaning if null, in every type."""
 
