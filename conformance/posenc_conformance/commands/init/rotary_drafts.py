@@ -53,6 +53,7 @@ SEQUENCE_FORMS = (
 MOST_IN_SEQUENCES = 4095
 ONE_RESULT = "not judged: keys, since the call does not return them beside the queries"
 NO_CALL = CallText("", frozenset())
+PLAIN = {"base": "base", "dim": HEAD_DIM, "length": "length", "other": "heads"}
 
 
 @dataclass(frozen=True)
@@ -107,8 +108,18 @@ def direct(call: Call, found: Found) -> Iterator[Draft]:
     if found.is_class and made is None:
         return
     for target in callables(found):
-        if has(target.parameters, "x"):
+        if has(target.parameters, "x") or has(target.parameters, "other"):
             yield from _direct(call, found, made, target)
+
+
+def of_both(call: Call, found: Found) -> Iterator[Draft]:
+    """Yield drafts of calls that take queries and keys and return both rotated."""
+    made = _make(found)
+    if found.is_class and made is None:
+        return
+    for target in callables(found):
+        if query_key.takes_both(target):
+            yield from _of_both(call, found, made, target, PLAIN)
 
 
 def _make(found: Found) -> Any:
@@ -118,17 +129,16 @@ def _make(found: Found) -> Any:
 
 
 def _direct(call: Call, found: Found, made: Any, target: Target) -> Iterator[Draft]:
-    plain = {"base": "base", "dim": HEAD_DIM, "length": "length", "other": "heads"}
     if query_key.takes_both(target):
-        yield from _of_both(call, found, made, target, plain)
+        yield from _of_both(call, found, made, target, PLAIN)
     for before, after in LAYOUTS:
         for at in (POSITIONS[found.framework], f"{POSITIONS[found.framework]}[None]"):
-            text = called(target, {"x": "heads", "positions": at, **plain})
+            text = called(target, {"x": "heads", "positions": at, **PLAIN})
             if text is None or "positions" not in text.used:
                 break
             lines = [f"heads = {ARRAY[found.framework]}{before}", *([made.line] if made else [])]
             yield from _finished(call, (found,), found, made, lines, text, after, None)
-    text = called(target, {"x": "heads", "offset": "first", **plain})
+    text = called(target, {"x": "heads", "offset": "first", **PLAIN})
     if text is not None and "offset" in text.used:
         # Whole sequences are not tried: in them, a call that ignores the offset would look right.
         yield from _stretches(call, found, made, text)
@@ -137,14 +147,14 @@ def _direct(call: Call, found: Found, made: Any, target: Target) -> Iterator[Dra
 
 
 def _of_both(
-    call: Call, found: Found, made: Any, target: Target, plain: dict[str, str]
+    call: Call, found: Found, made: Any, target: Target, plain: Mapping[str, str]
 ) -> Iterator[Draft]:
     """Yield drafts of calls that take queries and keys, with positions, an offset or neither."""
     own, framework = (found,), found.framework
     line = [made.line] if made else []
     at = POSITIONS[framework]
     for form in (at, f"{at}[None]"):
-        text = query_key.text_of(target, {"positions": form, **plain})
+        text = query_key.text_of(target, {"positions": form, "key_positions": form, **plain})
         if text is None or "positions" not in text.used:
             break
         start = _draft(call, own, found, made, line, text)
@@ -269,7 +279,7 @@ def _draft(
         limit=limit,
         default_base=next((each for each in defaults if each), None),
         left=tuple(dict.fromkeys(name for each in calls for name in each.left)),
-        notes=(ONE_RESULT,) if "other" in call_of_x.used else (),
+        notes=(ONE_RESULT,) if {"x", "other"} <= call_of_x.used else (),
     )
 
 
