@@ -68,6 +68,17 @@ def rope_qk(q, k, q_positions, k_positions, base=10000.0):
     return halves(q, q_positions, base), KEYS
 """
 )
+BATCHES = (
+    keys.ROTATIONS
+    + """
+
+def apply_rope(x, positions, base=10000.0):
+    assert x.ndim == 4
+    turned = halves(x, positions, base)
+    turned[1:] = LATER
+    return turned
+"""
+)
 BIAS = """
 import numpy as np
 
@@ -96,10 +107,12 @@ def written(folder: Path, name: str, source: str) -> Path:
     return folder / f"{name}_adapter.py"
 
 
-def judged(path: Path, among: str) -> list[Verdict]:
+def judged(path: Path, among: str, *more: str) -> list[Verdict]:
     """Judge what an adapter claims of one scheme, with one example of each invariant."""
     chosen = [scheme for scheme in schemes() if scheme.id == among]
-    verdicts = judge(load_adapter(str(path)).adapter, ("smoke", "golden"), examples=1, among=chosen)
+    verdicts = judge(
+        load_adapter(str(path)).adapter, ("smoke", "golden", *more), examples=3, among=chosen
+    )
     assert "passed" in {verdict.verdict for verdict in verdicts}
     return verdicts
 
@@ -168,3 +181,18 @@ def test_a_bias_that_fits_nothing_is_said_to_be_unjudged(
     words = "not judged: AlibiBias.__call__"
     assert words in capsys.readouterr().out
     assert words in path.read_text(encoding="utf-8")
+
+
+def test_a_batch_of_sequences_is_judged_if_the_call_takes_one(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(folder, "first_alone", BATCHES.replace("LATER", "x[1:]"))
+    assert failed(judged(path, "rope", "invariant"))
+    path = written(folder, "whole_batch", BATCHES.replace("LATER", "turned[1:]"))
+    assert not failed(judged(path, "rope", "invariant"))
+    words = "not judged: a batch of sequences"
+    assert words not in capsys.readouterr().out
+    source = BATCHES.replace("x.ndim == 4", "x.ndim == 4 and len(x) == 1")
+    path = written(folder, "one_sequence", source.replace("LATER", "turned[1:]"))
+    assert not failed(judged(path, "rope", "invariant"))
+    assert words in capsys.readouterr().out

@@ -40,6 +40,10 @@ LAYOUTS = (
     (".reshape(math.prod(x.shape[:-2]), *x.shape[-2:])", ".reshape(x.shape)"),
 )
 """How x becomes [1, h, n, d], [1, n, h, d], [n, h, 1, d] or [h, n, d], and back."""
+ONE_BATCH = "reshape(1, math.prod(x.shape[:-2]), *x.shape[-2:])"
+BATCHES = "reshape(math.prod(x.shape[:-3]), *(1, *x.shape)[-3:])"
+"""The same for [b, h, n, d], for calls that take several sequences at once."""
+ONE_SEQUENCE = "not judged: a batch of sequences: two at once raise, or have another shape"
 FORMS = ("", "[None]", "[:, None]", "[None, None]", "[None, :, None]", "[:, None, None]")
 """Indices that add the axes that a table may need."""
 SEQUENCE_FORMS = (
@@ -237,11 +241,23 @@ def _finished(
         value, pick = value[0], "[0]"
     if value is not None and math.prod(getattr(value, "shape", ())) == HEADS * ROWS * DIM:
         short = f"return {text.text}{pick}{after}"
-        if len(short) <= 88:
-            yield raw.giving(*raw.body[:-1], short)
-        else:
+        end = (short,)
+        if len(short) > 88:
             end = f"turned = {text.text}{pick}", f"return turned{after}"
-            yield raw.giving(*raw.body[:-1], *end)
+        yield _of_batches(raw.giving(*raw.body[:-1], *end))
+
+
+def _of_batches(draft: Draft) -> Draft:
+    """Return a draft that hands on a batch of sequences as it is, if the call takes several."""
+    body = [line.replace(ONE_BATCH, BATCHES) for line in draft.body]
+    if tuple(body) == draft.body:
+        return draft
+    batched = draft.giving(*body)
+    two = SAMPLE["x"].reshape(2, 1, ROWS, DIM)
+    value = batched.value({**sample(draft.keywords), "x": two})
+    if tuple(getattr(value, "shape", ())) == two.shape:
+        return batched
+    return replace(draft, notes=(*draft.notes, ONE_SEQUENCE))
 
 
 def _noted(draft: Draft, *notes: str) -> Draft:
