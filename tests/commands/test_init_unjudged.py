@@ -79,6 +79,34 @@ def apply_rope(x, positions, base=10000.0):
     return turned
 """
 )
+LONG_NAME = (
+    keys.ROTATIONS
+    + """
+
+class DecoderRope:
+    def __init__(self, dim, base=10000.0, most_tokens=700):
+        angles = angles_of(np.arange(most_tokens), dim, base)
+        self.cos, self.sin = np.cos(angles), np.sin(angles)
+
+    def rotate(self, x, start_pos):
+        rows = slice(start_pos, start_pos + x.shape[-2])
+        c, s = self.cos[rows], self.sin[rows]
+        a, b = np.split(x, 2, -1)
+        return joined(x, a * c - b * s, b * c + a * s)[..., : len(c), :]
+"""
+)
+TABLE_OF_BIAS = """
+import numpy as np
+
+class AlibiBias:
+    def __init__(self, heads, most_tokens=700):
+        slopes = 2.0 ** (-8.0 * np.arange(1, heads + 1) / heads)
+        at = np.arange(most_tokens)
+        self.bias = -slopes[:, None, None] * np.abs(at[:, None] - at[None, :])
+
+    def __call__(self, q_len, k_len):
+        return self.bias[:, k_len - q_len : k_len, :k_len]
+"""
 BIAS = """
 import numpy as np
 
@@ -196,3 +224,13 @@ def test_a_batch_of_sequences_is_judged_if_the_call_takes_one(
     path = written(folder, "one_sequence", source.replace("LATER", "turned[1:]"))
     assert not failed(judged(path, "rope", "invariant"))
     assert words in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("source", "scheme"), [(LONG_NAME, "rope"), (TABLE_OF_BIAS, "alibi")])
+def test_a_table_of_a_fixed_length_limits_the_positions(
+    folder: Path, source: str, scheme: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(folder, f"table_of_{scheme}", source)
+    assert "so positions up to 699 are claimed" in capsys.readouterr().out
+    assert "max_position=699" in path.read_text(encoding="utf-8")
+    assert not [verdict.text for verdict in failed(judged(path, scheme, "invariant"))]
