@@ -226,6 +226,18 @@ def test_a_batch_of_sequences_is_judged_if_the_call_takes_one(
     assert words in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("low", ["-np.inf", "-1e4"])
+def test_the_mask_in_a_bias_is_judged(folder: Path, low: str) -> None:
+    source = BIAS.replace("SIGN", "1").replace("-np.inf", low)
+    path = written(folder, f"right_mask{len(low)}", source)
+    assert "masked=True" in path.read_text(encoding="utf-8")
+    assert not failed(judged(path, "alibi"))
+    path = written(folder, f"wrong_mask{len(low)}", source.replace("distance > 0", "distance > 1"))
+    assert failed(judged(path, "alibi"))
+    path = written(folder, f"no_mask{len(low)}", source.replace(low, "0.0"))
+    assert "masked=True" not in path.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(("source", "scheme"), [(LONG_NAME, "rope"), (TABLE_OF_BIAS, "alibi")])
 def test_a_table_of_a_fixed_length_limits_the_positions(
     folder: Path, source: str, scheme: str, capsys: pytest.CaptureFixture[str]

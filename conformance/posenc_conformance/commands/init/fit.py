@@ -12,6 +12,7 @@ from posenc_conformance.commands.init.draft import Draft
 from posenc_conformance.commands.init.probes import BASE, DIMS, FIXED, HEAD_DIMS, PROBES
 from posenc_conformance.diagnose.diagnosis import diagnose
 from posenc_conformance.judge.arrays import Array
+from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.claim_scope import Scope
 from posenc_conformance.judge.error_model import compare
@@ -28,6 +29,8 @@ DTYPES_OF = {"inputs": ("float32",), "keyword": ("float32", "float64")}
 ODD_RULES = ("zero", "cut", "uneven")
 LIMITS = tuple(2**k - 1 for k in (9, 11, 12, 13, 14, 15, 16, 17))
 MOST_DIAGNOSED = 12
+HIDDEN = -1e4
+"""What a mask adds to hide a key, or more."""
 TOO_FAR = "raises or changes the shape"
 
 
@@ -257,6 +260,7 @@ def claimed(fit: Fit) -> Claimed:
     restrictions |= _parameters(fit, notes)
     restrictions |= _sizes(fit, notes)
     restrictions |= _odd(fit, notes)
+    restrictions |= _masked(fit)
     if fit.draft.left:
         keep = "keep their defaults" if len(fit.draft.left) > 1 else "keeps its default"
         notes.append(f"not judged: {', '.join(fit.draft.left)}, which {keep}")
@@ -422,6 +426,19 @@ def _odd(fit: Fit, notes: list[str]) -> Restrictions:
             return {"odd_dim": rule}
     notes.append("odd_dim is not claimed: an odd number of channels follows none of the rules")
     return {}
+
+
+def _masked(fit: Fit) -> Restrictions:
+    """Claim the mask if values that the convention hides look like one."""
+    if not KINDS[fit.draft.call.kind].hides:
+        return {}
+    case = _first(fit)
+    try:
+        with quiet():
+            output = fit.subject().invoke(case, case.inputs)
+    except Misbehaviour:
+        return {}
+    return {"masked": True} if (output[~case.shown] <= HIDDEN).any() else {}
 
 
 def _limit(fit: Fit, notes: list[str]) -> int | None:
