@@ -241,7 +241,7 @@ def _finished(
         value, pick = value[0], "[0]"
     if value is not None and math.prod(getattr(value, "shape", ())) == HEADS * ROWS * DIM:
         short = f"return {text.text}{pick}{after}"
-        end = (short,)
+        end: tuple[str, ...] = (short,)
         if len(short) > 88:
             end = f"turned = {text.text}{pick}", f"return turned{after}"
         yield _of_batches(raw.giving(*raw.body[:-1], *end))
