@@ -95,6 +95,17 @@ class DecoderRope:
         return joined(x, a * c - b * s, b * c + a * s)[..., : len(c), :]
 """
 )
+BATCHES_OF_BOTH = (
+    keys.ROTATIONS
+    + """
+
+def apply_rope(q, k, positions, base=10000.0):
+    assert q.ndim == 4
+    keys = halves(k, positions, base)
+    keys[1:] = LATER
+    return halves(q, positions, base), keys
+"""
+)
 TABLE_OF_BIAS = """
 import numpy as np
 
@@ -218,11 +229,26 @@ def test_a_batch_of_sequences_is_judged_if_the_call_takes_one(
     assert failed(judged(path, "rope", "invariant"))
     path = written(folder, "whole_batch", BATCHES.replace("LATER", "turned[1:]"))
     assert not failed(judged(path, "rope", "invariant"))
-    words = "not judged: a batch of sequences"
+    words = "not judged: a batch of several sequences"
     assert words not in capsys.readouterr().out
     source = BATCHES.replace("x.ndim == 4", "x.ndim == 4 and len(x) == 1")
     path = written(folder, "one_sequence", source.replace("LATER", "turned[1:]"))
     assert not failed(judged(path, "rope", "invariant"))
+    assert words in capsys.readouterr().out
+
+
+def test_keys_of_a_batch_are_judged_if_the_call_takes_one(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(folder, "first_keys", BATCHES_OF_BOTH.replace("LATER", "keys[:1]"))
+    assert failed(judged(path, "rope-kernel"))
+    source = BATCHES_OF_BOTH.replace("LATER", "keys[1:]")
+    path = written(folder, "all_keys", source)
+    assert not failed(judged(path, "rope-kernel"))
+    words = "not judged: a batch of several sequences"
+    assert words not in capsys.readouterr().out
+    one = source.replace("q.ndim == 4", "q.ndim == 4 and len(q) == 1")
+    assert not failed(judged(written(folder, "keys_of_one", one), "rope-kernel"))
     assert words in capsys.readouterr().out
 
 

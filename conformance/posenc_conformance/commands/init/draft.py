@@ -22,6 +22,7 @@ POSITIONS = {
 }
 ARRAY = {"torch": "to_torch(x)", "jax": "jnp.asarray(x)", "numpy": "x"}
 IMPORTS = {"torch": ("import torch",), "jax": ("import jax.numpy as jnp",), "numpy": ()}
+ONE_SEQUENCE = "not judged: a batch of several sequences"
 FIRST_RESULT = "not judged: all results but the first"
 HELPERS = ("by_heads", "in_sequence", "in_stretches", "of_both", "of_queries", "span")
 LENGTHS = range(64, 2**13 + 1)

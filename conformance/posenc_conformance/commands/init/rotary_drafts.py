@@ -13,6 +13,7 @@ from posenc_conformance.commands.init.draft import (
     HEAD_DIM,
     IMPORTS,
     LENGTH,
+    ONE_SEQUENCE,
     POSITIONS,
     ZEROS,
     Draft,
@@ -43,7 +44,6 @@ LAYOUTS = (
 ONE_BATCH = "reshape(1, math.prod(x.shape[:-2]), *x.shape[-2:])"
 BATCHES = "reshape(math.prod(x.shape[:-3]), *(1, *x.shape)[-3:])"
 """The same for [b, h, n, d], for calls that take several sequences at once."""
-ONE_SEQUENCE = "not judged: a batch of sequences: two at once raise, or have another shape"
 FORMS = ("", "[None]", "[:, None]", "[None, None]", "[None, :, None]", "[:, None, None]")
 """Indices that add the axes that a table may need."""
 SEQUENCE_FORMS = (
@@ -253,6 +253,8 @@ def _of_batches(draft: Draft) -> Draft:
     if tuple(body) == draft.body:
         return draft
     batched = draft.giving(*body)
+    if any(f"{POSITIONS[draft.framework]}[None]" in line for line in body):
+        return replace(draft, notes=(*draft.notes, ONE_SEQUENCE))  # they belong to one sequence
     two = SAMPLE["x"].reshape(2, 1, ROWS, DIM)
     value = batched.value({**sample(draft.keywords), "x": two})
     if tuple(getattr(value, "shape", ())) == two.shape:
