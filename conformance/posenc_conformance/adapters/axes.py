@@ -70,8 +70,8 @@ def of_both(
         Whether the function writes its results over q and k, and returns nothing. It is given
         copies.
     batch : int
-        The number of sequences in a call. The last one is the kit's; those before it have its
-        values with the sign flipped, and their results are ignored.
+        The number of sequences in a call. The last one is the kit's; those before it have other
+        values, and their results are ignored.
     """
     return joined(*_turned(function, q, k, shape, in_place, batch))
 
@@ -114,13 +114,15 @@ def _turned(
 
 
 def _after_others(x: Any, axis: int, batch: int) -> Any:
-    """Return a batch of which x is the last sequence, behind ones of the opposite sign."""
-    parts = [*[-x] * (batch - 1), x]
+    """Return a batch of which x is the last sequence, behind ones of 1 - x.
+
+    Where code takes one for the other, no known mistake gives such values, as it might those of -x.
+    """
     if hasattr(x, "new_zeros"):
         import torch
 
-        return torch.cat(parts, axis)
-    return np.concatenate(parts, axis)
+        return torch.cat([*[torch.ones_like(x) - x] * (batch - 1), x], axis)
+    return np.concatenate([*[np.ones_like(x) - x] * (batch - 1), x], axis)
 
 
 def _head_by_head(function: Function, q: Any, k: Any) -> tuple[Any, Any]:
