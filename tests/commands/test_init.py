@@ -145,6 +145,19 @@ def test_a_library_without_encodings_gives_the_template(
     assert "of_no_kind" in capsys.readouterr().out
 
 
+def test_an_adapter_in_which_nothing_was_found_claims_nothing_until_it_is_filled_in(
+    folder: Path,
+) -> None:
+    path = written(folder, "of_bags", "def apply_rope(bag):\n    return bag\n")
+    text = path.read_text(encoding="utf-8")
+    assert "posenc init looked at apply_rope" in text
+    done = judged(path, "rope.yaml")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "nothing to judge" in done.stderr
+    path.write_text(text.replace("# @claims", "@claims"), encoding="utf-8")
+    assert claimed(path).keys() == {"rope"}
+
+
 @pytest.mark.parametrize(
     ("name", "source"),
     [("raises", "raise RuntimeError('no licence')"), ("leaves", "raise SystemExit(3)")],

@@ -1,6 +1,7 @@
 """``posenc init`` on packages of which some modules fail, and on files in packages."""
 
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -59,6 +60,28 @@ def test_a_package_that_fails_is_searched_by_modules(
     assert "rope_query_key: RotaryEmbedding behaves like query-key-half" in said
     runs(f"{package.name}_adapter.py")
     assert "query-key-half" in runs(package.name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "failure",
+    [
+        "raise RuntimeError('no GPU found')",
+        "raise ValueError('unset')",
+        "{}['HOME_OF_IT']",
+        "assert not __name__",
+        "raise SystemExit('needs CUDA')",
+    ],
+    ids=lambda failure: re.sub(r"\W+", "-", failure),
+)
+def test_a_package_that_fails_for_any_reason_is_searched_by_modules(
+    package: Path, capsys: pytest.CaptureFixture[str], failure: str
+) -> None:
+    put(package, rope=ROTARY)
+    (package / "__init__.py").write_text(f"{failure}\n", encoding="utf-8")
+    assert main(["init", package.name]) == 0
+    assert "so only its modules are looked at" in capsys.readouterr().out
+    assert "query-key-half" in runs(f"{package.name}.rope")
 
 
 @pytest.mark.slow

@@ -27,7 +27,12 @@ def test_the_wheel_runs_from_an_empty_folder(tmp_path: Path) -> None:
     schemes = (str(path.relative_to(CHECKOUT / "spec")) for path in scheme_paths())
     for name in (SCHEMA_NAME, VECTORS_SCHEMA, *schemes):
         assert (kit / "spec" / name).is_file(), name
-    for name in ("report/report.schema.json", "commands/init/adapter.py.txt", "py.typed"):
+    for name in (
+        "report/report.schema.json",
+        "commands/init/adapter.py.txt",
+        "commands/init/unfilled.py.txt",
+        "py.typed",
+    ):
         assert (kit / name).is_file(), name
     for language in LANGUAGES.values():
         for name in (language.harness, f"adapter.{language.ending}"):

@@ -45,7 +45,13 @@ def restored(result: Any, shape: str, like: Any) -> Any:
 
 
 def of_both(
-    function: Function, q: Any, k: Any, shape: str = "bhsd", *, in_place: bool = False
+    function: Function,
+    q: Any,
+    k: Any,
+    shape: str = "bhsd",
+    *,
+    in_place: bool = False,
+    batch: int = 1,
 ) -> Any:
     """Rotate queries and keys in one call, and return the heads of both, those of q first.
 
@@ -58,13 +64,16 @@ def of_both(
     q, k : array or tensor of shape ``[heads, n, dim]`` and ``[key_heads, n, dim]``
         Queries and keys. The number of key heads may be smaller.
     shape : str
-        The axes, one letter each: ``b`` for a batch of 1, ``h`` for heads, ``s`` for the sequence,
+        The axes, one letter each: ``b`` for the batch, ``h`` for heads, ``s`` for the sequence,
         ``d`` for channels. A function for ``"sd"`` is called for each query head.
     in_place : bool
         Whether the function writes its results over q and k, and returns nothing. It is given
         copies.
+    batch : int
+        The number of sequences in a call. The last one is the kit's; those before it have other
+        values, and their results are ignored.
     """
-    return joined(*_turned(function, q, k, shape, in_place))
+    return joined(*_turned(function, q, k, shape, in_place, batch))
 
 
 def of_queries(function: Function, x: Any, shape: str = "bhsd", *, in_place: bool = False) -> Any:
@@ -84,17 +93,36 @@ def joined(queries: Any, keys: Any) -> Any:
     return np.concatenate([to_numpy(queries), to_numpy(keys)])
 
 
-def _turned(function: Function, q: Any, k: Any, shape: str, in_place: bool) -> tuple[Any, Any]:
+def _turned(
+    function: Function, q: Any, k: Any, shape: str, in_place: bool, batch: int = 1
+) -> tuple[Any, Any]:
     if shape == "sd" and not in_place:
         return _head_by_head(function, q, k)
     queries, keys = arranged(q, shape), arranged(k, shape)
+    if batch > 1:
+        queries, keys = (_after_others(each, shape.index("b"), batch) for each in (queries, keys))
     if in_place:
         queries, keys = _copy(queries), _copy(keys)
         function(queries, keys)
         first, second = queries, keys
     else:
         first, second = two_of(function(queries, keys))
+    if batch > 1:
+        last = (*[slice(None)] * shape.index("b"), slice(batch - 1, None))
+        first, second = first[last], second[last]
     return restored(first, shape, q.shape), restored(second, shape, k.shape)
+
+
+def _after_others(x: Any, axis: int, batch: int) -> Any:
+    """Return a batch of which x is the last sequence, behind ones of 1 - x.
+
+    Where code takes one for the other, no known mistake gives such values, as it might those of -x.
+    """
+    if hasattr(x, "new_zeros"):
+        import torch
+
+        return torch.cat([*[torch.ones_like(x) - x] * (batch - 1), x], axis)
+    return np.concatenate([*[np.ones_like(x) - x] * (batch - 1), x], axis)
 
 
 def _head_by_head(function: Function, q: Any, k: Any) -> tuple[Any, Any]:

@@ -31,8 +31,6 @@ AVOID = re.compile(r"^_|test|bench|example|script|demo|setup|conftest|train|cli$
 MOST_MODULES = 80
 MOST_SECONDS = 20.0
 RELATIVE = re.compile(r"^\s*from\s+\.", re.MULTILINE)
-DEPENDENCY = (ImportError, OSError)
-"""What importing raises where another package, or a library of the system, is missing."""
 T = TypeVar("T")
 
 
@@ -188,9 +186,9 @@ def _exists(name: str) -> bool:
     try:
         with quiet():
             return importlib.util.find_spec(name) is not None
-    except ValueError:
-        return False
     except (Exception, SystemExit) as error:
+        if isinstance(error, ValueError) and (not name or name in sys.modules):
+            return False  # it has no spec, as __main__ has none
         missing = getattr(error, "name", None)
         if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{missing}."):
             return False
@@ -211,14 +209,12 @@ def _imported(name: str, search: _Search) -> ModuleType:
 def _tried(name: str, search: _Search, action: Callable[[str], T]) -> list[T]:
     """Do something with a module; where a package above it fails, do it without its own code.
 
-    Raises UserError if that fails, too, or if it is not for a missing dependency.
+    Raises UserError if that fails, too.
     """
     try:
         return [action(name)]
     except UserError as error:
-        if not isinstance(error.__cause__, DEPENDENCY):
-            raise
-        first, reason = error, _reason(error.__cause__)
+        first, reason = error, _reason(error.__cause__ or error)
     for package in accumulate(name.split("."), "{}.{}".format):
         if package in sys.modules:
             continue

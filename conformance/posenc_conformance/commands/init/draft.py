@@ -22,8 +22,11 @@ POSITIONS = {
 }
 ARRAY = {"torch": "to_torch(x)", "jax": "jnp.asarray(x)", "numpy": "x"}
 IMPORTS = {"torch": ("import torch",), "jax": ("import jax.numpy as jnp",), "numpy": ()}
+ONE_SEQUENCE = "not judged: a batch of several sequences"
 FIRST_RESULT = "not judged: all results but the first"
 HELPERS = ("by_heads", "in_sequence", "in_stretches", "of_both", "of_queries", "span")
+LENGTHS = range(64, 2**13 + 1)
+"""Lengths of tables that are tried; a square one above takes too much memory."""
 ZEROS = {"torch": "torch.zeros({})", "jax": "jnp.zeros(({}))", "numpy": "np.zeros(({}))"}
 
 
@@ -61,6 +64,17 @@ class Draft:
     def can_be_partial(self) -> bool:
         """Whether the parts that are called can work on fewer channels than x has."""
         return any(HEAD_DIM in line for line in self.body)
+
+    @property
+    def lengths_left(self) -> tuple[int, ...]:
+        """The defaults of parameters that are not passed and may be lengths of tables."""
+        defaults = (
+            parameter.default
+            for part in self.parts
+            for parameter in part.parameters
+            if parameter.name in self.left and type(parameter.default) is int
+        )
+        return tuple(sorted({each for each in defaults if each in LENGTHS}))
 
     def source(self, decorators: str = "") -> str:
         """Return the method as text."""

@@ -12,6 +12,7 @@ from posenc_conformance.commands.init.draft import Draft
 from posenc_conformance.commands.init.probes import BASE, DIMS, FIXED, HEAD_DIMS, PROBES
 from posenc_conformance.diagnose.diagnosis import diagnose
 from posenc_conformance.judge.arrays import Array
+from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.claim_scope import Scope
 from posenc_conformance.judge.error_model import compare
@@ -28,6 +29,9 @@ DTYPES_OF = {"inputs": ("float32",), "keyword": ("float32", "float64")}
 ODD_RULES = ("zero", "cut", "uneven")
 LIMITS = tuple(2**k - 1 for k in (9, 11, 12, 13, 14, 15, 16, 17))
 MOST_DIAGNOSED = 12
+HIDDEN = -1e4
+"""What a mask adds to hide a key, or more."""
+TOO_FAR = "raises or changes the shape"
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,17 @@ class Fit:
             return compare(case, output).worst
         except (Misbehaviour, ValueError):
             return np.inf
+
+    def answers(self, arguments: Arguments) -> bool:
+        """Return whether the call returns a result of the right shape and dtype."""
+        subject = self.subject()
+        case = subject.case(arguments, self.dtype)
+        try:
+            with quiet():
+                subject.require_form(case, subject.invoke(case, case.inputs))
+        except (Misbehaviour, ValueError):
+            return False
+        return True
 
 
 @dataclass(frozen=True)
@@ -245,6 +260,7 @@ def claimed(fit: Fit) -> Claimed:
     restrictions |= _parameters(fit, notes)
     restrictions |= _sizes(fit, notes)
     restrictions |= _odd(fit, notes)
+    restrictions |= _masked(fit)
     if fit.draft.left:
         keep = "keep their defaults" if len(fit.draft.left) > 1 else "keeps its default"
         notes.append(f"not judged: {', '.join(fit.draft.left)}, which {keep}")
@@ -412,6 +428,19 @@ def _odd(fit: Fit, notes: list[str]) -> Restrictions:
     return {}
 
 
+def _masked(fit: Fit) -> Restrictions:
+    """Claim the mask if values that the convention hides look like one."""
+    if not KINDS[fit.draft.call.kind].hides:
+        return {}
+    case = _first(fit)
+    try:
+        with quiet():
+            output = fit.subject().invoke(case, case.inputs)
+    except Misbehaviour:
+        return {}
+    return {"masked": True} if (output[~case.shown] <= HIDDEN).any() else {}
+
+
 def _limit(fit: Fit, notes: list[str]) -> int | None:
     """Return the largest position that works, if it is below the default limit."""
     if fit.draft.limit is not None:
@@ -419,19 +448,31 @@ def _limit(fit: Fit, notes: list[str]) -> int | None:
         notes.append(f"positions up to {fit.draft.limit}: each call {whole}")
         return fit.draft.limit
     first = PROBES[fit.draft.call.name](fit.base)[0]
+    if "k_len" in first:
+        return _limit_of_keys(fit, first, notes)
     if "positions" not in first:
         return None
     low = int(first["positions"].max())
     for high in LIMITS:
-        if not _runs(fit, _reaching(first, high)):
+        if not fit.answers(_reaching(first, high)):
             while high - low > 1:
                 middle = (low + high) // 2
                 low, high = (
-                    (middle, high) if _runs(fit, _reaching(first, middle)) else (low, middle)
+                    (middle, high) if fit.answers(_reaching(first, middle)) else (low, middle)
                 )
-            notes.append(f"position {high} raises, so positions up to {low} are claimed")
+            notes.append(f"position {high} {TOO_FAR}, so positions up to {low} are claimed")
             return low
         low = high
+    return None
+
+
+def _limit_of_keys(fit: Fit, arguments: Arguments, notes: list[str]) -> int | None:
+    """Return the largest position in a table whose length is the default of some parameter."""
+    for size in fit.draft.lengths_left:
+        last, more = ({**arguments, "q_len": 1, "k_len": size + each} for each in (0, 1))
+        if fit.answers(last) and not fit.answers(more):
+            notes.append(f"position {size} {TOO_FAR}, so positions up to {size - 1} are claimed")
+            return size - 1
     return None
 
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field, replace
 
 from posenc_conformance.commands.init import rotary_drafts, table_drafts
 from posenc_conformance.commands.init.candidates import Found, Library
+from posenc_conformance.commands.init.counterparts import with_counterpart
 from posenc_conformance.commands.init.fit import Answered, Claimed, Fit, best, claimed, nearest
 from posenc_conformance.commands.init.keys import with_keys
+from posenc_conformance.commands.init.making import unused_methods
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_all
 from posenc_conformance.scheme_file.scheme import Call
@@ -43,6 +45,14 @@ class Guess:
     unknown: list[Found] = field(default_factory=list)
     """Parts that are near no convention."""
 
+    @property
+    def unjudged(self) -> list[str]:
+        """The public methods of claimed classes that take arrays and are in no claim."""
+        drafts = [claim.fit.draft for claim in self.claims.values()]
+        body = "\n".join(line for draft in drafts for line in draft.body)
+        classes = dict.fromkeys(part for draft in drafts for part in draft.parts if part.is_class)
+        return [f"{each.path}.{name}" for each in classes for name in unused_methods(each, body)]
+
 
 def guess(library: Library, schemes: Sequence[str] = ()) -> Guess:
     """Try every candidate for each call that its name suggests.
@@ -71,21 +81,74 @@ def guess(library: Library, schemes: Sequence[str] = ()) -> Guess:
                 right.append(fit)
             answers.setdefault(name, []).extend(others)
     found = _concluded(right, answers, tried, library.asked)
-    return _judging_keys(found, calls, schemes)
+    return _judging_keys(found, calls, schemes, library.found)
 
 
 def _judging_keys(
-    found: Guess, calls: Mapping[str, tuple[KnownScheme, Call]], schemes: Sequence[str]
+    found: Guess,
+    calls: Mapping[str, tuple[KnownScheme, Call]],
+    schemes: Sequence[str],
+    known: Sequence[Found],
 ) -> Guess:
     """Add the claim on keys behind that on queries; leave out the latter if it is not asked for."""
     if "rope" not in found.claims:
         return found
     queries, keys = with_keys(found.claims["rope"], *calls["rope_query_key"])
+    if not queries.fit.draft.both:
+        found, keys = _beside(found, calls, known)
     both = {"rope": queries} | ({"rope_query_key": keys} if keys else {})
     if schemes and "rope" not in schemes:
         del both["rope"]
     others = {name: claim for name, claim in found.claims.items() if name != "rope"}
     return replace(found, claims=both | others)
+
+
+def _beside(
+    found: Guess, calls: Mapping[str, tuple[KnownScheme, Call]], known: Sequence[Found]
+) -> tuple[Guess, Claimed | None]:
+    """Return the claim on keys of a call beside the claimed one, which takes queries alone.
+
+    The call is another method of the same class, or another function.
+    """
+    scheme, call = calls["rope"]
+    for part in found.claims["rope"].fit.draft.parts:
+        drafts = [each for each in rotary_drafts.of_both(call, part) if part.is_class]
+        fit, answers = best(drafts, scheme)
+        fit = fit or nearest(answers)
+        keys = _of_other(fit, calls) if fit else None
+        if keys is not None:
+            return found, keys
+    queries = found.claims["rope"]
+    pair = with_counterpart(queries.fit.draft, known)
+    if pair is not None:
+        draft, function = pair
+        one = replace(queries, fit=replace(queries.fit, draft=draft))
+        keys = with_keys(one, *calls["rope_query_key"])[1]
+        if keys is not None:
+            return _without(found, function), keys
+    for fit in (*found.others, *found.near):
+        keys = _of_other(fit, calls) if fit.draft.both else None
+        if keys is not None:
+            return _without(found, fit.draft.parts[-1]), keys
+    return found, None
+
+
+def _of_other(fit: Fit, calls: Mapping[str, tuple[KnownScheme, Call]]) -> Claimed | None:
+    """Return the claim on keys of a call whose queries are in no other claim, with its notes."""
+    queries, keys = with_keys(claimed(fit), *calls["rope_query_key"])
+    if keys is None:
+        return None
+    return replace(keys, notes=tuple(dict.fromkeys((*queries.notes, *keys.notes))))
+
+
+def _without(found: Guess, part: Found | None) -> Guess:
+    """Return a guess in which one part is not among those outside the adapter."""
+    return replace(
+        found,
+        others=[fit for fit in found.others if part not in fit.draft.parts],
+        near=[fit for fit in found.near if part not in fit.draft.parts],
+        unknown=[each for each in found.unknown if each is not part],
+    )
 
 
 def _is_pair(found: Found) -> bool:
@@ -128,6 +191,7 @@ def _concluded(
             guessed.claims[name] = claimed(fit)
         elif not {*fit.draft.parts} & {*guessed.claims[name].fit.draft.parts}:
             guessed.others.append(fit)
+    _add_wrong_bias(guessed, answers)
     explained = {part for fit in right for part in fit.draft.parts}
     for part in tried:
         if _is_explained(part, explained) or (asked and part.path != asked):
@@ -143,6 +207,17 @@ def _concluded(
         else:
             guessed.claims[name] = claimed(closest)
     return guessed
+
+
+def _add_wrong_bias(guessed: Guess, answers: Mapping[str, list[Answered]]) -> None:
+    """Claim the nearest bias of a class whose slopes are right and whose bias is not."""
+    if "alibi_slopes" not in guessed.claims or "alibi_bias" in guessed.claims:
+        return
+    parts = guessed.claims["alibi_slopes"].fit.draft.parts
+    own = [each for each in answers.get("alibi_bias", []) if each.fit.draft.parts == parts]
+    closest = nearest(own)
+    if closest is not None:
+        guessed.claims["alibi_bias"] = claimed(closest)
 
 
 def _is_explained(found: Found, explained: Collection[Found]) -> bool:

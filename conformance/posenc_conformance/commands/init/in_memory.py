@@ -15,7 +15,7 @@ from posenc_conformance.adapters.find import (
     versions,
 )
 from posenc_conformance.commands.init import write
-from posenc_conformance.commands.init.candidates import DEPENDENCY, library
+from posenc_conformance.commands.init.candidates import library
 from posenc_conformance.commands.init.guess import guess
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.process_state import preventing_exit
@@ -49,9 +49,9 @@ def load_here(name: str) -> Implementation:
     try:
         named = target(name)
     except UserError as error:
-        # Without a dependency, modules of a package may still work; so may a file in a package,
+        # Where a package's own code fails, its modules may still work; so may a file in a package,
         # and a distribution whose module has another name.
-        missing = isinstance(error.__cause__, DEPENDENCY) or re.fullmatch(r"[\w-]+", name)
+        missing = error.__cause__ is not None or re.fullmatch(r"[\w-]+", name)
         made = _made_or_none(name) if missing else None
         if made is None:
             raise

@@ -29,20 +29,27 @@ def init(
             )
         yield from languages.start(_stem(name), language, force=force)
         return
-    path = Path(f"{_stem(name)}_adapter.py")
+    stem = _stem(name)
+    path = Path(f"{stem}_adapter.py")
     writer = Writer(force=force)
     writer.demand([path])
-    blank = template.text(_stem(name), schemes)
+    blank = template.text(stem, schemes)
     source = library(name)
     guessed = guess(source, schemes) if source else Guess()
     if source and guessed.claims:
         missing = [scheme for scheme in schemes if scheme not in _schemes_of(guessed)]
         writer.write({path: write.adapter(source, guessed) + template.blocks(missing)})
         yield from write.words(source, guessed)
+        yield f"wrote {path}; judge it with: pytest --impl={path}"
+    elif source:
+        seen = [part.path for part in source.found]
+        writer.write({path: template.unfilled(stem, source.module.__name__, seen, schemes)})
+        yield from _nothing(source, seen)
+        yield f"wrote {path}; nothing is judged until it is filled in"
     else:
         writer.write({path: blank})
-        yield _nothing(name, source)
-    yield f"wrote {path}; judge it with: pytest --impl={path}"
+        yield f"no module called {name} can be imported here: this is a template to fill in"
+        yield f"wrote {path}; judge it with: pytest --impl={path}"
 
 
 def _stem(name: str) -> str:
@@ -66,13 +73,9 @@ def _schemes_of(guessed: Guess) -> set[str]:
     return {claim.fit.scheme.id for claim in guessed.claims.values()}
 
 
-def _nothing(name: str, found: Library | None) -> str:
-    if found is None:
-        return f"no module called {name} can be imported here: this is a template to fill in"
-    seen = ", ".join(part.path for part in found.found) or "none"
-    lines = [
-        f"nothing in {found.module.__name__} behaves like a scheme (looked at: {seen}): "
-        "this is a template to fill in",
-        *write.unread(found),
-    ]
-    return "\n".join(lines)
+def _nothing(found: Library, seen: Sequence[str]) -> Iterator[str]:
+    yield (
+        f"nothing in {found.module.__name__} behaves like a scheme "
+        f"(looked at: {', '.join(seen) or 'none'}): the adapter claims nothing yet"
+    )
+    yield from write.unread(found)

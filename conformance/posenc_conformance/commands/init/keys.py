@@ -1,10 +1,12 @@
 """The claim on keys, for a call that rotates queries and keys."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 
 from posenc_conformance.commands.init.candidates import quiet
+from posenc_conformance.commands.init.draft import ONE_SEQUENCE
 from posenc_conformance.commands.init.fit import Claimed, Code, Fit, Restrictions, claim_line
 from posenc_conformance.commands.init.probes import PROBES
 from posenc_conformance.diagnose.diagnosis import diagnose
@@ -18,6 +20,7 @@ from posenc_conformance.scheme_file.scheme import Call, Combination
 
 SHARED = ("dtype", "base", "head_dim", "max_position", "switches")
 """The arguments of a claim on queries that the claim on keys has too."""
+ONE_ROW = re.compile(r"\bpositions\)?\[None\]")
 AS_MANY = Code("lambda heads, key_heads: heads == key_heads")
 PARTIAL = (
     "not judged: keys of which some channels pass unrotated, since no call of the spec has them"
@@ -42,6 +45,8 @@ def with_keys(queries: Claimed, scheme: KnownScheme, call: Call) -> tuple[Claime
     said = {name: queries.said[name] for name in SHARED if name in queries.said}
     if "rotary_dim" in draft.keywords:
         queries = _noted(queries, PARTIAL)
+    fit, notes = _of_batches(fit)
+    queries = _noted(queries, *(note for note in notes if note not in queries.notes))
     try:
         return queries, _claimed(_compared(fit, 0), said)
     except Misbehaviour as problem:
@@ -53,6 +58,24 @@ def with_keys(queries: Claimed, scheme: KnownScheme, call: Call) -> tuple[Claime
     return queries, _claimed(
         fit, said | {"when": AS_MANY}, f"not judged: fewer key heads: {reason}"
     )
+
+
+def _of_batches(fit: Fit) -> tuple[Fit, tuple[str, ...]]:
+    """Return the fit of a call of several sequences, if it takes a batch and runs with several.
+
+    Otherwise the fit is as it was, with a note if there is a batch. Positions in a batch of 1
+    belong to one sequence.
+    """
+    draft = fit.draft
+    body = tuple(re.sub(r'(shape="\w*b\w*")', r"\1, batch=2", line) for line in draft.body)
+    if body == draft.body:
+        return fit, ()
+    alone = draft.framework == "jax" or any(ONE_ROW.search(line) for line in body)
+    batched = replace(fit, draft=replace(draft, body=body))
+    probes = PROBES[draft.call.name](fit.base)
+    if alone or not any(batched.answers(each) for each in probes):
+        return fit, (ONE_SEQUENCE,)
+    return batched, ()
 
 
 def _alike(combination: Combination, call: Call) -> Combination | None:

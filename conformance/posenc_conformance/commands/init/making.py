@@ -101,6 +101,38 @@ def callables(found: Found) -> Iterator[Target]:
             yield Target(f"module.{name}", _parameters(found.value, name))
 
 
+def unused_methods(found: Found, body: str) -> list[str]:
+    """Return the public methods of a class that take arrays and are not called in a text.
+
+    An object's own call is listed whatever it takes.
+    """
+    methods = {
+        name: value.__func__ if isinstance(value, staticmethod) else value
+        for name, value in vars_of(found.value).items()
+        if name == "__call__" or not name.startswith("_")
+    }
+    direct = next((name for name in ("forward", "__call__") if name in methods), "")
+    called_ones = {
+        value
+        for name, value in methods.items()
+        if inspect.isfunction(value)
+        if f"module.{name}(" in body or (name == direct and "module(" in body)
+    }
+    if "forward" in methods and inspect.isfunction(methods.get("__call__")):
+        del methods["__call__"]  # it is the same, or calls it
+    return [
+        name
+        for name, value in methods.items()
+        if inspect.isfunction(value) and value not in called_ones
+        if name == direct or _takes_arrays(value)
+    ]
+
+
+def _takes_arrays(function: Any) -> bool:
+    parameters = list(inspect.signature(function).parameters.values())
+    return any({"x", "other"} & {*roles_of(each)[:1]} for each in parameters)
+
+
 def vars_of(cls: type) -> dict[str, Any]:
     """Return the attributes of a class and of its bases in its own library."""
     root = cls.__module__.partition(".")[0]

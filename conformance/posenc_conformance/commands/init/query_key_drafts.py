@@ -16,6 +16,7 @@ SEQUENCES = ("hsd", "bhsd", "bshd", "shd", "sbhd")
 PASSED = PASSED_IF_OPTIONAL | {"other"}
 LONGEST = 88
 """Length of a line with a call; a longer one is written on several lines."""
+SAME_PLACES = "not judged: positions of keys other than those of queries"
 WRITTEN_OVER = "it writes over queries and keys, so the adapter gives it copies"
 
 
@@ -82,6 +83,7 @@ def drafts(
 
     The body of ``draft`` has the lines before the call.
     """
+    same_places = (SAME_PLACES,) if "key_positions" in text.used else ()
     for shape in shapes:
         for in_place in (False, True):
             form = f'shape="{shape}"' + ", in_place=True" * in_place
@@ -89,7 +91,7 @@ def drafts(
                 draft,
                 body=(*draft.body, *_filled(way.queries, text.text, form)),
                 both=(*map(_of_q, draft.body), *_filled(way.both, text.text, form)),
-                notes=(WRITTEN_OVER,) if in_place else (),
+                notes=(*(WRITTEN_OVER,) * in_place, *same_places),
             )
             value = full.value(sample(full.keywords))
             if tuple(getattr(value, "shape", ())) == SAMPLE["x"].shape:

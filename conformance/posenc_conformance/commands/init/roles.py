@@ -16,8 +16,11 @@ ROLES: Mapping[str, str] = {
     "max_position_embeddings max_position max_positions seq_len seq_length seqlen "
     "sequence_length length end n_ctx context_length context_len ctx_len num_embeddings "
     "num_positions n_pos n_position n_positions block_size num_patches maxlen init_size n t l",
-    "positions": "positions position_ids pos_ids pos position input_pos timesteps timestep time "
-    "times t ids indices index offsets pos_idx token_positions x",
+    "key_positions": "k_positions key_positions k_pos pos_k positions_k k_position_ids "
+    "key_position_ids position_ids_k",
+    "positions": "q_positions query_positions q_pos pos_q positions_q q_position_ids "
+    "query_position_ids position_ids_q positions position_ids pos_ids pos position input_pos "
+    "timesteps timestep time times t ids indices index offsets pos_idx token_positions x",
     "offset": "offset offset_pos position_offset pos_offset start_pos start_position start "
     "past_length past_len past_seq_len past_key_values_length cache_position cache_len "
     "cache_length seqlen_offset seq_offset cur_pos current_pos",

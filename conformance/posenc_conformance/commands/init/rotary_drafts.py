@@ -13,6 +13,7 @@ from posenc_conformance.commands.init.draft import (
     HEAD_DIM,
     IMPORTS,
     LENGTH,
+    ONE_SEQUENCE,
     POSITIONS,
     ZEROS,
     Draft,
@@ -40,6 +41,9 @@ LAYOUTS = (
     (".reshape(math.prod(x.shape[:-2]), *x.shape[-2:])", ".reshape(x.shape)"),
 )
 """How x becomes [1, h, n, d], [1, n, h, d], [n, h, 1, d] or [h, n, d], and back."""
+ONE_BATCH = "reshape(1, math.prod(x.shape[:-2]), *x.shape[-2:])"
+BATCHES = "reshape(math.prod(x.shape[:-3]), *(1, *x.shape)[-3:])"
+"""The same for [b, h, n, d], for calls that take several sequences at once."""
 FORMS = ("", "[None]", "[:, None]", "[None, None]", "[None, :, None]", "[:, None, None]")
 """Indices that add the axes that a table may need."""
 SEQUENCE_FORMS = (
@@ -53,6 +57,7 @@ SEQUENCE_FORMS = (
 MOST_IN_SEQUENCES = 4095
 ONE_RESULT = "not judged: keys, since the call does not return them beside the queries"
 NO_CALL = CallText("", frozenset())
+PLAIN = {"base": "base", "dim": HEAD_DIM, "length": "length", "other": "heads"}
 
 
 @dataclass(frozen=True)
@@ -107,8 +112,18 @@ def direct(call: Call, found: Found) -> Iterator[Draft]:
     if found.is_class and made is None:
         return
     for target in callables(found):
-        if has(target.parameters, "x"):
+        if has(target.parameters, "x") or has(target.parameters, "other"):
             yield from _direct(call, found, made, target)
+
+
+def of_both(call: Call, found: Found) -> Iterator[Draft]:
+    """Yield drafts of calls that take queries and keys and return both rotated."""
+    made = _make(found)
+    if found.is_class and made is None:
+        return
+    for target in callables(found):
+        if query_key.takes_both(target):
+            yield from _of_both(call, found, made, target, PLAIN)
 
 
 def _make(found: Found) -> Any:
@@ -118,17 +133,16 @@ def _make(found: Found) -> Any:
 
 
 def _direct(call: Call, found: Found, made: Any, target: Target) -> Iterator[Draft]:
-    plain = {"base": "base", "dim": HEAD_DIM, "length": "length", "other": "heads"}
     if query_key.takes_both(target):
-        yield from _of_both(call, found, made, target, plain)
+        yield from _of_both(call, found, made, target, PLAIN)
     for before, after in LAYOUTS:
         for at in (POSITIONS[found.framework], f"{POSITIONS[found.framework]}[None]"):
-            text = called(target, {"x": "heads", "positions": at, **plain})
+            text = called(target, {"x": "heads", "positions": at, **PLAIN})
             if text is None or "positions" not in text.used:
                 break
             lines = [f"heads = {ARRAY[found.framework]}{before}", *([made.line] if made else [])]
             yield from _finished(call, (found,), found, made, lines, text, after, None)
-    text = called(target, {"x": "heads", "offset": "first", **plain})
+    text = called(target, {"x": "heads", "offset": "first", **PLAIN})
     if text is not None and "offset" in text.used:
         # Whole sequences are not tried: in them, a call that ignores the offset would look right.
         yield from _stretches(call, found, made, text)
@@ -137,14 +151,14 @@ def _direct(call: Call, found: Found, made: Any, target: Target) -> Iterator[Dra
 
 
 def _of_both(
-    call: Call, found: Found, made: Any, target: Target, plain: dict[str, str]
+    call: Call, found: Found, made: Any, target: Target, plain: Mapping[str, str]
 ) -> Iterator[Draft]:
     """Yield drafts of calls that take queries and keys, with positions, an offset or neither."""
     own, framework = (found,), found.framework
     line = [made.line] if made else []
     at = POSITIONS[framework]
     for form in (at, f"{at}[None]"):
-        text = query_key.text_of(target, {"positions": form, **plain})
+        text = query_key.text_of(target, {"positions": form, "key_positions": form, **plain})
         if text is None or "positions" not in text.used:
             break
         start = _draft(call, own, found, made, line, text)
@@ -227,11 +241,25 @@ def _finished(
         value, pick = value[0], "[0]"
     if value is not None and math.prod(getattr(value, "shape", ())) == HEADS * ROWS * DIM:
         short = f"return {text.text}{pick}{after}"
-        if len(short) <= 88:
-            yield raw.giving(*raw.body[:-1], short)
-        else:
+        end: tuple[str, ...] = (short,)
+        if len(short) > 88:
             end = f"turned = {text.text}{pick}", f"return turned{after}"
-            yield raw.giving(*raw.body[:-1], *end)
+        yield _of_batches(raw.giving(*raw.body[:-1], *end))
+
+
+def _of_batches(draft: Draft) -> Draft:
+    """Return a draft that hands on a batch of sequences as it is, if the call takes several."""
+    body = [line.replace(ONE_BATCH, BATCHES) for line in draft.body]
+    if tuple(body) == draft.body:
+        return draft
+    batched = draft.giving(*body)
+    if any(f"{POSITIONS[draft.framework]}[None]" in line for line in body):
+        return replace(draft, notes=(*draft.notes, ONE_SEQUENCE))  # they belong to one sequence
+    two = SAMPLE["x"].reshape(2, 1, ROWS, DIM)
+    value = batched.value({**sample(draft.keywords), "x": two})
+    if tuple(getattr(value, "shape", ())) == two.shape:
+        return batched
+    return replace(draft, notes=(*draft.notes, ONE_SEQUENCE))
 
 
 def _noted(draft: Draft, *notes: str) -> Draft:
@@ -269,7 +297,7 @@ def _draft(
         limit=limit,
         default_base=next((each for each in defaults if each), None),
         left=tuple(dict.fromkeys(name for each in calls for name in each.left)),
-        notes=(ONE_RESULT,) if "other" in call_of_x.used else (),
+        notes=(ONE_RESULT,) if {"x", "other"} <= call_of_x.used else (),
     )
 
 

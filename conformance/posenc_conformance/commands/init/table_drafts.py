@@ -242,7 +242,8 @@ def _biases(call: Call, found: Found) -> Iterator[Draft]:
         every = (text.used if text else frozenset()) | (made.used if made else frozenset())
         if text is None or not {"heads", "k_len"} <= every:
             continue
-        lines = [*([made.line] if made else []), f"bias = to_numpy({text.text})"]
+        kept = ".copy()" if made else ""  # an object may hand out its own table
+        lines = [*([made.line] if made else []), f"bias = to_numpy({text.text}){kept}"]
         for after, limit in FORMS_OF_BIAS.items():
             lines_of_form = [*lines, f"return {after}"]
             yield replace(_draft(call, found, made, lines_of_form, (), text.left), limit=limit)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from textwrap import wrap
 
 from posenc_conformance.errors import UserError
 from posenc_conformance.registry import load_all
@@ -15,8 +16,26 @@ def text(name: str, wanted: Sequence[str]) -> str:
 
     Raises UserError for a scheme that does not exist.
     """
-    template = Path(__file__).with_name("adapter.py.txt").read_text(encoding="utf-8")
-    return template.replace("NAME", name) + blocks(wanted)
+    return _read("adapter.py.txt").replace("NAME", name) + blocks(wanted)
+
+
+def unfilled(stem: str, module: str, seen: Sequence[str], wanted: Sequence[str]) -> str:
+    """Return the start of an adapter for a library in which nothing behaves like a scheme.
+
+    It claims nothing, so that judging it fails until it is filled in, and has the names ``seen``
+    and the calls of the ``wanted`` schemes as comments.
+
+    Raises UserError for a scheme that does not exist.
+    """
+    looked = f"posenc init looked at {', '.join(seen) or 'nothing'}: none behaves like a scheme."
+    lines = wrap(looked, 90, break_long_words=False)
+    comment = "\n".join(f"    # {line}" for line in lines)
+    start = _read("unfilled.py.txt").replace("STEM", stem).replace("NAME", module)
+    return start.replace("\nSEEN\n", f"\n{comment}\n") + blocks(wanted)
+
+
+def _read(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
 def blocks(wanted: Sequence[str]) -> str:

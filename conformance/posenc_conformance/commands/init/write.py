@@ -106,12 +106,23 @@ def wrapped(line: str) -> str:
 def _leftovers(guess: Guess) -> Iterator[str]:
     for fit in guess.others:
         of = ", its keys unseen" if fit.draft.both else ""
-        yield f"{_name_of(fit)} fits too: {fit.combination.name}{of}."
+        yield f"not judged: {_name_of(fit)}, which fits too: {fit.combination.name}{of}"
     for fit in guess.near:
-        yield f"{_name_of(fit)} fits nothing; nearest is {fit.combination.name}: {fit.mistake}."
+        yield f"not judged: {_nearest(fit)}"
+    yield from (line for each in _unjudged(guess) for line in wrap(each, 90))
+
+
+def _nearest(fit: Fit) -> str:
+    return f"{_name_of(fit)} fits nothing; nearest is {fit.combination.name}: {fit.mistake}"
+
+
+def _unjudged(guess: Guess) -> Iterator[str]:
+    """Yield lines on what is not judged: methods beside the claimed ones, and what fits nothing."""
+    if guess.unjudged:
+        yield f"not judged: {', '.join(guess.unjudged)}"
     if guess.unknown:
         names = ", ".join(part.path for part in guess.unknown)
-        yield from wrap(f"None of the ways tried to call these fits a scheme: {names}.", 90)
+        yield f"not judged, since no way tried to call it fits a scheme: {names}"
 
 
 def _name_of(fit: Fit) -> str:
@@ -130,14 +141,13 @@ def words(library: Library, guess: Guess) -> Iterator[str]:
     for fit in guess.others:
         part = fit.draft.parts[0]
         yield (
-            f"{_name_of(fit)} behaves like {fit.combination.name} too, but is not in the adapter"
+            f"not judged: {_name_of(fit)}, which behaves like {fit.combination.name} too"
             f"{', and its keys were not looked at' if fit.draft.both else ''}; "
             f"to write one for it: posenc init {part.module}:{part.path}"
         )
     for fit in guess.near:
-        yield f"{_name_of(fit)} fits nothing; nearest is {fit.combination.name}: {fit.mistake}"
-    if guess.unknown:
-        yield f"fits nothing: {', '.join(each.path for each in guess.unknown)}"
+        yield f"not judged: {_nearest(fit)}"
+    yield from _unjudged(guess)
 
 
 def unread(library: Library) -> Iterator[str]:
