@@ -27,13 +27,10 @@ from posenc_conformance.deployed.instrument import (
 from posenc_conformance.deployed.probe_plans import heads_of_model, is_grouped, no_heads, planned
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import Floats
-from posenc_conformance.models.configuration import (
-    NAMES,
-    Configuration,
-    Fields,
-)
+from posenc_conformance.models.configuration import Configuration, Fields
 from posenc_conformance.models.meaning import Meaning
 from posenc_conformance.models.parts import TEXT
+from posenc_conformance.models.types.names import NAMES
 
 WANTED_SCORE = 4.0
 """Upper bound of the largest score; the score is more than half of it."""
