@@ -322,6 +322,7 @@ def test_the_search_path_of_pytest_is_that_of_a_snippet(
     assert (report.read_bytes() if report.exists() else b"") == before
 
 
+@pytest.mark.slow
 def test_options_of_the_run_are_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -44,7 +44,7 @@ REPORT = {
     **{"posenc-report": 1, "kit": "0", "implementation": {"name": "mine", "versions": {}}},
     **{"schemes": ["rope"], "rows": [], "diagnoses": [], "checks": [CHECK], "not_claimed": []},
     **{"not_asked": {}, "combinations_not_claimed": {}},
-    "summary": {"checks": 1, **COUNTS, "not_selected": 0, "not_claimed": 0},
+    "summary": {"checks": 1, **COUNTS, "failed": 1, "not_selected": 0, "not_claimed": 0},
 }
 FULL = OSError(errno.ENOSPC, "No space left on device")
 

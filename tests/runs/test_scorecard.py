@@ -174,6 +174,7 @@ def test_the_counts_have_the_colour_of_the_verdict(passed: int, failed: int, col
     assert scorecard.markup_of("rope  half", summary) == {"bold": False}
 
 
+@pytest.mark.slow
 def test_colours_are_those_of_pytest(pytester: pytest.Pytester) -> None:
     run = ["--impl=reference", "alibi.yaml", "-m", "smoke"]
     coloured = pytester.runpytest_subprocess(*run, "--color=yes").stdout.str()

@@ -77,7 +77,10 @@ def test_other_tables_are_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["one-process", "xdist"])
-def test_a_run_has_the_settings(pytester: pytest.Pytester, workers: list[str]) -> None:
+def test_a_run_has_the_settings(
+    pytester: pytest.Pytester, workers: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # this test's own
     pytester.makepyfile(mine=ADAPTER)
     pytester.makepyfile(test_own="def test_own(): pass\n")
     pytester.makepyprojecttoml(

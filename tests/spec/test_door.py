@@ -51,6 +51,7 @@ from posenc_conformance.scheme_file.read import (
 )
 from posenc_conformance.scheme_file.strict_yaml import find_line, load_yaml
 from posenc_lab.fuzzing.kinds import reports
+from tests.reporting import summary_of
 
 pytestmark = pytest.mark.remembered(shipped=True)
 
@@ -160,7 +161,8 @@ def test_a_report_has_room_for_its_values_however_long_it_is(tmp_path: Path) -> 
     """Messages, which are optional, would only make more room."""
     (report,) = reports()
     check = {**report["checks"][0], "message": "", "explanations": []}
-    long = {**report, "checks": [{**check, "id": f"a::b::{number}"} for number in range(500)]}
+    checks = [{**check, "id": f"a::b::{number}"} for number in range(500)]
+    long = {**report, "checks": checks, "summary": summary_of(checks)}
     path = tmp_path / "a.json"
     assert write(long, path) == ""
     assert read_report(path)["checks"][499]["id"] == "a::b::499"

@@ -70,12 +70,13 @@ def _changes(case: Case) -> Iterator[tuple[str, Change]]:
             yield FROM_ZERO, _of_one(name, _from_zero)
             for words, become in change_summed(array.shape, axes):
                 yield words.format(name), _of_one(name, become)
-    for name, value in case.arguments.items():
-        if isinstance(value, int | float) and value != 1:
-            yield f"{name} is ignored, as if it were 1", _to_one(name)
     for first, second in combinations(case.arguments, 2):
         if _may_be_exchanged(case, first, second):
-            yield f"{first} and {second} are exchanged", _exchange(first, second)
+            words = f"{first} and {second} are exchanged"
+            ignored = _exchanged_with_one(case, first, second)
+            if ignored:
+                words = f"{ignored} is ignored, as if it were 1, or {words}"
+            yield words, _exchange(first, second)
 
 
 def _of_one(name: str, become: Become) -> Change:
@@ -91,9 +92,14 @@ def _of_one(name: str, become: Become) -> Change:
     return change
 
 
-def _to_one(name: str) -> Change:
-    """Make a change of a number to 1, which as a factor changes nothing."""
-    return lambda case: {name: 1} if case.arguments.get(name, 1) != 1 else {}
+def _exchanged_with_one(case: Case, one: str, two: str) -> str:
+    """Return which of two numbers is exchanged with a 1; empty if neither is."""
+    values = case.arguments[one], case.arguments[two]
+    if not all(isinstance(value, int | float) for value in values):
+        return ""
+    if 1 not in values:
+        return ""
+    return two if values[0] == 1 else one
 
 
 def _exchange(one: str, two: str) -> Change:

@@ -208,7 +208,8 @@ def _other_length(group: Group, meaning: Meaning, config: Configuration) -> Grou
 def _other_lengths(group: Group, meaning: Meaning, config: Configuration) -> Iterator[Group]:
     """Predict other original lengths: the extended context, and those that code has built in."""
     own = group.parameters.get(LENGTH)
-    for length in dict.fromkeys((meaning.context.extended, *LENGTHS)):
+    built_in = () if group.scheme == "dynamic-ntk" else LENGTHS  # its lengths look like factors
+    for length in dict.fromkeys((meaning.context.extended, *built_in)):
         if own is not None and length not in (None, own):
             yield replace(group, parameters={**group.parameters, LENGTH: length})
 

@@ -31,9 +31,13 @@ class Asked:
 
 
 def noting(file: Path, environ: Mapping[str, str]) -> Mapping[str, str]:
-    """Return variables with which a run writes its notes into a file."""
+    """Return variables with which a run writes its notes into a file.
+
+    The run is no worker's part, even if a worker starts it.
+    """
     plugins = [name for name in (environ.get(PLUGINS), __name__) if name]
-    return {**environ, PLUGINS: ",".join(plugins), NOTES: str(file)}
+    others = {name: value for name, value in environ.items() if name != OF_WORKERS}
+    return {**others, PLUGINS: ",".join(plugins), NOTES: str(file)}
 
 
 def asked(file: Path) -> Asked:
