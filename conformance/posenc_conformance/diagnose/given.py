@@ -20,6 +20,8 @@ from posenc_conformance.scheme_file.axis_names import forms_of
 
 Answered = Sequence[tuple[Case, Floats]]
 SHORT = ("bfloat16", "float16")
+FACTOR = "factor"
+"""A number that, as 1, changes nothing."""
 LARGEST = 2**12
 """Largest result, in values, for which the many models are computed."""
 ENDS = {"first": 0, "last": -1}
@@ -73,9 +75,8 @@ def _changes(case: Case) -> Iterator[tuple[str, Change]]:
     for first, second in combinations(case.arguments, 2):
         if _may_be_exchanged(case, first, second):
             words = f"{first} and {second} are exchanged"
-            ignored = _exchanged_with_one(case, first, second)
-            if ignored:
-                words = f"{ignored} is ignored, as if it were 1, or {words}"
+            if _exchanged_with_one(case, first, second) == FACTOR:
+                words = f"{FACTOR} is ignored, as if it were 1, or {words}"
             yield words, _exchange(first, second)
 
 
