@@ -79,7 +79,7 @@ def _putting(
         _, _, place = str(code.__module__).partition(f"{__package__}.")
         folder, _, file = place.partition(".")
         name = f"{file}.{code.__name__}"
-        if any(other.name == name for other in IMPLEMENTATIONS):
+        if any((other.set, other.name) == (folder, name) for other in IMPLEMENTATIONS):
             name += f"-{adapter.__name__}"
         meaning = str(code.__doc__).partition("\n")[0]
         IMPLEMENTATIONS.append(Implementation(folder, name, made, meaning, fault, words))
