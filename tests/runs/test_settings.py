@@ -76,6 +76,7 @@ def test_other_tables_are_left_alone(tmp_path: Path) -> None:
     assert not settings.arguments([])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["one-process", "xdist"])
 def test_a_run_has_the_settings(
     pytester: pytest.Pytester, workers: list[str], monkeypatch: pytest.MonkeyPatch

@@ -278,14 +278,14 @@ def reports() -> list[Any]:
         **{"curve": [[1, 0.1, 0.2]], "left_out": "", "explanations": [["degrees", "in degrees"]]},
         "message": "wrong: by far",
     }
-    counts = dict.fromkeys(VERDICTS, 0)
+    counts, both = dict.fromkeys(VERDICTS, 0), {"passed": 1, "failed": 1}
     return [
         {
             "posenc-report": 1,
             "kit": "0",
             "implementation": {"name": "mine", "versions": {"mine": "1"}},
             "schemes": ["rope"],
-            "summary": {**counts, "checks": 2, "not_selected": 0, "not_claimed": 0},
+            "summary": {**counts, **both, "checks": 2, "not_selected": 0, "not_claimed": 0},
             "rows": [{**place, **counts, **measured}],
             "diagnoses": [],
             "checks": [check, {**check, "id": "rope.yaml::golden::b", "verdict": "failed"}],
