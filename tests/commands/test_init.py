@@ -14,24 +14,10 @@ from posenc_conformance.commands.main import main
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.registry import load_all
 from tests.building import with_torch
+from tests.commands.initialised import written
 from tests.libraries import right, wrong
 
 pytestmark = pytest.mark.remembered(shipped=True)
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Change to an empty folder. Modules in it need unique names, since Python caches imports."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    return tmp_path
-
-
-def written(folder: Path, name: str, source: str) -> Path:
-    (folder / f"{name}.py").write_text(source, encoding="utf-8")
-    importlib.invalidate_caches()
-    assert main(["init", name]) == 0
-    return folder / f"{name}_adapter.py"
 
 
 def judged(path: Path, checks: str) -> subprocess.CompletedProcess[str]:

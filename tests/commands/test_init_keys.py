@@ -1,35 +1,18 @@
 """``posenc init`` on calls that rotate queries and keys: the adapter judges both."""
 
-import importlib
-import sys
 from pathlib import Path
 
 import pytest
 
 from posenc_conformance.adapters.find import load_adapter
 from posenc_conformance.adapters.resolve import subjects
-from posenc_conformance.commands.main import main
 from posenc_lab.judging import Verdict, failed, judge, schemes
 from tests.building import with_torch
+from tests.commands.initialised import written
 from tests.libraries import keys
 
 pytestmark = pytest.mark.remembered(shipped=True)
 OF_KEYS = [scheme for scheme in schemes() if scheme.id == "rope-kernel"]
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Change to an empty folder. Modules in it need unique names, since Python caches imports."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    return tmp_path
-
-
-def written(folder: Path, name: str, source: str, *schemes: str) -> Path:
-    (folder / f"{name}.py").write_text(source, encoding="utf-8")
-    importlib.invalidate_caches()
-    assert main(["init", name, *schemes]) == 0
-    return folder / f"{name}_adapter.py"
 
 
 def judged(path: Path) -> list[Verdict]:

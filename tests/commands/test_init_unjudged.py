@@ -1,14 +1,12 @@
 """``posenc init`` on libraries with several calls: each is claimed, or said to be unjudged."""
 
-import importlib
-import sys
 from pathlib import Path
 
 import pytest
 
 from posenc_conformance.adapters.find import load_adapter
-from posenc_conformance.commands.main import main
 from posenc_lab.judging import Verdict, failed, judge, schemes
+from tests.commands.initialised import written
 from tests.libraries import keys
 
 pytestmark = pytest.mark.remembered(shipped=True)
@@ -129,21 +127,6 @@ class AlibiBias:
         distance = np.arange(n)[None] - np.arange(n)[:, None]
         return np.where(distance > 0, -np.inf, SIGN * self.slopes[:, None, None] * distance)
 """
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Change to an empty folder. Modules in it need unique names, since Python caches imports."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    return tmp_path
-
-
-def written(folder: Path, name: str, source: str) -> Path:
-    (folder / f"{name}.py").write_text(source, encoding="utf-8")
-    importlib.invalidate_caches()
-    assert main(["init", name]) == 0
-    return folder / f"{name}_adapter.py"
 
 
 def judged(path: Path, among: str, *more: str) -> list[Verdict]:

@@ -309,18 +309,24 @@ def test_an_interruption_ends_the_engine(
     assert not [*tmp_path.glob("posenc-judge-*")]
 
 
+def killing(folder: Path, code: int) -> Callable[..., int]:
+    """Return a function that kills the engine, and returns the exit code of a run."""
+
+    def killed(*_: object) -> int:
+        os.kill(int((folder / "pid").read_text()), signal.SIGKILL)
+        sleep(0.3)
+        return code
+
+    return killed
+
+
 def test_an_engine_that_dies_while_it_is_judged_is_named(
     engine: Callable[[str], str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    def killed(*_: object) -> int:
-        os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
-        sleep(0.3)
-        return 1
-
-    monkeypatch.setattr(judge_command, "_judged", killed)
+    monkeypatch.setattr(judge_command, "_judged", killing(tmp_path, 1))
     assert main(["judge", engine("errors"), MODEL]) == 2
     assert "the engine ended (signal 9) while it was judged" in capfd.readouterr().err
 
@@ -331,12 +337,7 @@ def test_one_that_dies_after_it_was_judged_is_told(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    def killed(*_: object) -> int:
-        os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
-        sleep(0.3)
-        return 0
-
-    monkeypatch.setattr(judge_command, "_judged", killed)
+    monkeypatch.setattr(judge_command, "_judged", killing(tmp_path, 0))
     assert main(["judge", engine("errors"), MODEL]) == 0
     assert "was ended by signal 9 after it was judged" in capfd.readouterr().err
 

@@ -96,7 +96,9 @@ class WrongEngine:
             if other == config or misread.mistake not in (None, found.deviation):
                 continue
             engine = self._asked_with(config=other)
-            if _agrees(engine, self.question, case) and self._reads_all_of(other, case):
+            groups = self.question.model.meaning.groups
+            everywhere = {group.id: other for group in groups}
+            if _agrees(engine, self.question, case) and self._reads_all_of(everywhere, case):
                 yield misread.id, misread.words
                 return
 
@@ -104,21 +106,14 @@ class WrongEngine:
         """Return whether the engine is right about each layer whose block is the only one."""
         assert self.subject.engine is not None
         flat = of_each_kind(self.subject.engine.keywords["config"])
-        groups = [group for group in self.question.model.meaning.groups if group.turns]
         if self.question.call not in TURNING or not flat:
             return False
-        return all(
-            group.attention in flat
-            and _agrees(
-                self._asked_with(config=flat[group.attention], layer=group.layers[0]),
-                first := questions(self.question.model, group, self.question.call)[0],
-                first.of(group, case.dtype),
-            )
-            for group in groups
-        )
+        groups = self.question.model.meaning.groups
+        own = {group.id: flat[group.attention] for group in groups if group.attention in flat}
+        return self._reads_all_of(own, case)
 
-    def _reads_all_of(self, config: Fields, case: Case) -> bool:
-        """Return whether the engine is right about all layers with another configuration.
+    def _reads_all_of(self, configs: Mapping[str, Fields], case: Case) -> bool:
+        """Return whether the engine is right about all layers, with a configuration for each group.
 
         An engine that ignores a field may be right about some layers only.
         """
@@ -126,8 +121,9 @@ class WrongEngine:
         if call not in TURNING:
             return True
         return all(
-            _agrees(
-                self._asked_with(config=config, layer=group.layers[0]),
+            group.id in configs
+            and _agrees(
+                self._asked_with(config=configs[group.id], layer=group.layers[0]),
                 first := questions(model, group, call)[0],
                 first.of(group, case.dtype),
             )

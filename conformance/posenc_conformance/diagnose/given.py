@@ -75,7 +75,7 @@ def _changes(case: Case) -> Iterator[tuple[str, Change]]:
     for first, second in combinations(case.arguments, 2):
         if _may_be_exchanged(case, first, second):
             words = f"{first} and {second} are exchanged"
-            if _exchanged_with_one(case, first, second) == FACTOR:
+            if _sets_factor_to_one(case, first, second):
                 words = f"{FACTOR} is ignored, as if it were 1, or {words}"
             yield words, _exchange(first, second)
 
@@ -93,14 +93,10 @@ def _of_one(name: str, become: Become) -> Change:
     return change
 
 
-def _exchanged_with_one(case: Case, one: str, two: str) -> str:
-    """Return which of two numbers is exchanged with a 1; empty if neither is."""
-    values = case.arguments[one], case.arguments[two]
-    if not all(isinstance(value, int | float) for value in values):
-        return ""
-    if 1 not in values:
-        return ""
-    return two if values[0] == 1 else one
+def _sets_factor_to_one(case: Case, one: str, two: str) -> bool:
+    """Return whether an exchange of two numbers would make the factor 1."""
+    other = {one: two, two: one}.get(FACTOR)
+    return other is not None and bool(case.arguments[other] == 1)
 
 
 def _exchange(one: str, two: str) -> Change:

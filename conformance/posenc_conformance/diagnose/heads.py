@@ -10,6 +10,8 @@ from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import agrees
 
+WHOLE = ""
+"""The name of a result without parts, as one part."""
 SHOWN = 4
 """Maximum number of heads, and of rows of one, that are listed."""
 
@@ -45,17 +47,23 @@ def only_wrong_part(
 
     None if the calls have no parts, or several are wrong.
     """
-    wrong: dict[str, list[tuple[Case, Floats]]] = {}
-    for case, output in answers:
-        if case.knowledge.parts is None or output.shape != case.shape:
-            return None
-        for name, own, result in case.knowledge.parts(case, output):
-            if not agrees(own, result):
-                wrong.setdefault(name, []).append((own, result))
-    if len(wrong) != 1:
+    wrong = [part for answer in answers for part in wrong_parts(*answer)]
+    names = {name for name, *_ in wrong}
+    if len(names) != 1 or WHOLE in names or len(wrong) != len(answers):
         return None
-    name, parts = wrong.popitem()
-    return (name, parts) if len(parts) == len(answers) else None
+    return names.pop(), [(case, output) for _, case, output in wrong]
+
+
+def parts_of(case: Case, output: Floats) -> list[tuple[str, Case, Floats]]:
+    """Return the parts of a result, such as queries and keys; the whole if it has none."""
+    if case.knowledge.parts is None or output.shape != case.shape:
+        return [(WHOLE, case, output)]
+    return list(case.knowledge.parts(case, output))
+
+
+def wrong_parts(case: Case, output: Floats) -> list[tuple[str, Case, Floats]]:
+    """Return the parts of a result that are wrong."""
+    return [part for part in parts_of(case, output) if not agrees(part[1], part[2])]
 
 
 def read_parts(case: Case, output: Floats) -> list[Part]:

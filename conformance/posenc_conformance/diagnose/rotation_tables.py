@@ -10,9 +10,9 @@ from functools import partial
 import numpy as np
 
 from posenc_conformance.diagnose.diagnosis import differs, residual_of
+from posenc_conformance.diagnose.heads import parts_of, wrong_parts
 from posenc_conformance.judge.arrays import Flags, Floats, Ints, round_to
 from posenc_conformance.judge.case import Case
-from posenc_conformance.judge.error_model import agrees
 
 TURNING = ("rotary", "in-place", "gradient", "layer")
 """Kinds of calls that may rotate pairs of channels."""
@@ -70,7 +70,7 @@ def describe_turning(
 
     If only queries, keys or values are wrong, the words begin with them.
     """
-    names = {name for answer in wrong for name, *_ in _wrong_parts(*answer)}
+    names = {name for answer in wrong for name, *_ in wrong_parts(*answer)}
     if not wrong or len(names) != 1:
         return ""
     name = names.pop()
@@ -88,19 +88,8 @@ def describe_turning(
     return _describe_still(readable)
 
 
-def _parts(case: Case, output: Floats) -> list[tuple[str, Case, Floats]]:
-    """Return the parts of a result, such as queries and keys; the whole if it has none."""
-    if case.knowledge.parts is None or output.shape != case.shape:
-        return [("", case, output)]
-    return list(case.knowledge.parts(case, output))
-
-
-def _wrong_parts(case: Case, output: Floats) -> list[tuple[str, Case, Floats]]:
-    return [part for part in _parts(case, output) if not agrees(part[1], part[2])]
-
-
 def _of(name: str, case: Case, output: Floats) -> list[tuple[str, Case, Floats]]:
-    return [part for part in _parts(case, output) if part[0] == name]
+    return [part for part in parts_of(case, output) if part[0] == name]
 
 
 def read_turning(case: Case) -> Turned | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from posenc_conformance.judge.arrays import PRECISE, UNIT_ROUNDOFF, Flags, Floats, Ints
+from posenc_conformance.judge.call_kinds import IDS
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import right_rows
 from posenc_conformance.scheme_file.axis_names import form_of
@@ -20,8 +21,6 @@ TURNED = ("rotary", "in-place", "layer")
 """Kinds of calls in which a row at position 0 is returned unchanged."""
 TABLES = frozenset({"table", "cos", "cache"})
 """Arguments whose rows belong to positions, and may be equal."""
-IDS = "position-ids"
-"""Kind of calls whose results are positions."""
 FEWEST = 3
 """Fewest rows, or requested positions, that allow a statement about positions."""
 MOST = 640

@@ -72,6 +72,8 @@ def _distances(case: ShapeSource) -> Shape:
     return shape
 
 
+IDS = "position-ids"
+"""Kind of calls whose results are positions."""
 KINDS: Mapping[str, Kind] = {
     "encode": Kind("f(positions, dim, …)", "[n, dim]", ("position", "channel"), _encoding),
     "grid": Kind(
@@ -133,7 +135,7 @@ KINDS: Mapping[str, Kind] = {
         ("query", "channel"),
         _attended,
     ),
-    "position-ids": Kind("f(…), lengths or masks", "integers", ("sequence", "token"), None),
+    IDS: Kind("f(…), lengths or masks", "integers", ("sequence", "token"), None),
     "weights": Kind(
         "f(q_weight, k_weight, …), rows of projections",
         "the rows of q, then those of k",

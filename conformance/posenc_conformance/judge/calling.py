@@ -8,6 +8,7 @@ import numpy as np
 
 from posenc_conformance.errors import describe_exception
 from posenc_conformance.judge.arrays import Array
+from posenc_conformance.judge.call_kinds import IDS
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.in_memory import Held
 from posenc_conformance.judge.misbehaviour import Misbehaviour, Refusal
@@ -15,9 +16,6 @@ from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Declined, TookTooLong
 from posenc_conformance.judge.warnings_off import as_usual
 from posenc_conformance.scheme_file.scheme import Arguments
-
-IDS = "position-ids"
-"""Kind of calls that number tokens, of which there may be none."""
 
 
 def ask(subject: Subject, case: Case, inputs: Arguments | None = None) -> Array:

@@ -13,7 +13,7 @@ import fastjsonschema
 
 from posenc_conformance.door import LARGEST_DOCUMENT, read_json
 from posenc_conformance.errors import UserError, in_line, printable
-from posenc_conformance.report.document import FORMAT
+from posenc_conformance.report.document import FORMAT, VERDICTS
 from posenc_conformance.report.layout import CheckEntry, Report
 
 HINT = "write one with --posenc-report"
@@ -89,17 +89,10 @@ def require_complete(report: object, where: str) -> None:
 def _require_counts(report: Report, where: str) -> None:
     """Raise UserError if the summary counts other checks than the report has."""
     found = Counter(check["verdict"] for check in report["checks"])
-    summary = report["summary"]
-    counted = {
-        "passed": summary["passed"],
-        "failed": summary["failed"],
-        "known": summary["known"],
-        "blocked": summary["blocked"],
-        "silent": summary["silent"],
-    }
-    for name, count in counted.items():
-        if count != found[name]:
-            words = f"its summary has {count} {name} checks, and {found[name]} are in it"
+    summary = cast(Mapping[str, int], report["summary"])
+    for name in VERDICTS:
+        if summary[name] != found[name]:
+            words = f"its summary has {summary[name]} {name} checks, and {found[name]} are in it"
             raise UserError(f"{where} was changed: {words}", HINT)
 
 

@@ -19,7 +19,7 @@ from posenc_conformance.remote.process import amount, spare
 from posenc_conformance.scheme_file.axis_names import ANY, ROWS, Form
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments, Parameter, Point, Value
 from posenc_conformance.testing.signatures import Misuse, Signature, find_signature
-from posenc_conformance.testing.words import translate
+from posenc_conformance.testing.words import LARGEST_WHOLE, translate
 
 COMBINATION = "combination"
 """The keyword that names a combination of conventions."""
@@ -27,7 +27,6 @@ ROW, CHANNEL = "s", "d"
 """Letters in ``shape=`` for the sequence axis and the channel axis."""
 WHOLE = "biu"
 """NumPy's kinds of booleans and whole numbers."""
-LARGEST_WHOLE = int(np.iinfo(np.int64).max)
 LARGEST = float(np.finfo(np.float64).max)
 SMALL = 2**20
 """Size up to which an expected result is computed even if the shape of the given one is wrong, so

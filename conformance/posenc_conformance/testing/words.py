@@ -20,19 +20,19 @@ NAMES = {
     "position_ids": "positions",  # transformers
 }
 """An argument of other code, and the same argument here."""
-LARGEST = 2**63 - 1
-"""The largest position that is an int64."""
+LARGEST_WHOLE = int(np.iinfo(np.int64).max)
+"""The largest position."""
 STARTS = ("offset", "start_pos", "past_key_values_length")
 """Arguments that are the position of the first row, as in MLX, Llama's code and transformers."""
 VALUES = {
     "neox": "half",  # vLLM's is_neox_style
-    "gpt-neox": "half",
+    "gpt_neox": "half",
     "rotate_half": "half",  # transformers
     "gptj": "interleaved",  # vLLM
-    "gpt-j": "interleaved",
+    "gpt_j": "interleaved",
     "rotate_every_two": "interleaved",  # GPT-J in transformers
 }
-"""A layout of other code, in small letters and with hyphens, and the same layout here."""
+"""A layout of other code, in small letters and with underscores, and the same layout here."""
 SWITCHES = {
     "is_neox_style": ("half", "interleaved"),  # vLLM
     "is_neox": ("half", "interleaved"),
@@ -62,14 +62,10 @@ def translate(signature: Signature, given: Mapping[str, Any], row_axis: int) -> 
         words[name], renamed[name] = word, meant
     for axis in signature.defaults:
         said = renamed.get(axis)
-        meant = VALUES.get(_folded(said)) if isinstance(said, str) else None
+        meant = VALUES.get(said.lower().replace("-", "_")) if isinstance(said, str) else None
         if meant in signature.scheme.conventions[axis].values:
             renamed[axis] = meant
     return _with_positions(signature, renamed, known, row_axis)
-
-
-def _folded(word: str) -> str:
-    return word.lower() if "_every_" in word or "_half" in word else word.lower().replace("_", "-")
 
 
 def _meant(word: str, value: Any) -> tuple[str, Any]:
@@ -95,7 +91,7 @@ def _with_positions(
         if len(shape) >= -row_axis:
             first = index(given[starts[0]])
             last = first + shape[row_axis]
-            if isinstance(given[starts[0]], bool | np.bool_) or last > LARGEST:
+            if isinstance(given[starts[0]], bool | np.bool_) or last > LARGEST_WHOLE:
                 raise signature.misuse(f"{starts[0]} is no position: {first}")
             rest = {name: value for name, value in given.items() if name != starts[0]}
             return rest | {"positions": np.arange(first, last)}
