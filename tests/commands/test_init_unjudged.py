@@ -223,8 +223,9 @@ def test_a_batch_of_sequences_is_judged_if_the_call_takes_one(
 def test_keys_of_a_batch_are_judged_if_the_call_takes_one(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = written(folder, "first_keys", BATCHES_OF_BOTH.replace("LATER", "keys[:1]"))
-    assert failed(judged(path, "rope-kernel"))
+    for name, later in (("first_keys", "keys[:1]"), ("last_keys", "keys[1:]; keys[:-1] = k[:-1]")):
+        path = written(folder, name, BATCHES_OF_BOTH.replace("LATER", later))
+        assert failed(judged(path, "rope-kernel"))
     source = BATCHES_OF_BOTH.replace("LATER", "keys[1:]")
     path = written(folder, "all_keys", source)
     assert not failed(judged(path, "rope-kernel"))

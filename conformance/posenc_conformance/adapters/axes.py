@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
 from typing import Any
 
@@ -70,8 +70,9 @@ def of_both(
         Whether the function writes its results over q and k, and returns nothing. It is given
         copies.
     batch : int
-        The number of sequences in a call. The last one is the kit's; those before it have other
-        values, and their results are ignored.
+        The number of sequences in a call. One is the kit's, and the others have other values. The
+        function is called once with the kit's sequence at each place, and the heads of the result
+        come from these calls in turn, so that a sequence that is treated unlike others shows.
     """
     return joined(*_turned(function, q, k, shape, in_place, batch))
 
@@ -99,30 +100,50 @@ def _turned(
     if shape == "sd" and not in_place:
         return _head_by_head(function, q, k)
     queries, keys = arranged(q, shape), arranged(k, shape)
-    if batch > 1:
-        queries, keys = (_after_others(each, shape.index("b"), batch) for each in (queries, keys))
-    if in_place:
-        queries, keys = _copy(queries), _copy(keys)
-        function(queries, keys)
-        first, second = queries, keys
-    else:
-        first, second = two_of(function(queries, keys))
-    if batch > 1:
-        last = (*[slice(None)] * shape.index("b"), slice(batch - 1, None))
-        first, second = first[last], second[last]
-    return restored(first, shape, q.shape), restored(second, shape, k.shape)
+    if batch == 1:
+        first, second = _both(function, queries, keys, in_place)
+        return restored(first, shape, q.shape), restored(second, shape, k.shape)
+    axis, results = shape.index("b"), []
+    for place in range(batch):
+        among = (_among_others(each, axis, place, batch) for each in (queries, keys))
+        both = _both(function, *among, in_place)
+        own = (*[slice(None)] * axis, slice(place, place + 1))
+        first, second = (each[own] for each in both)
+        results.append((restored(first, shape, q.shape), restored(second, shape, k.shape)))
+    return _in_turn([first for first, _ in results]), _in_turn(
+        [second for _, second in results], len(q)
+    )
 
 
-def _after_others(x: Any, axis: int, batch: int) -> Any:
-    """Return a batch of which x is the last sequence, behind ones of 1 - x.
+def _both(function: Function, queries: Any, keys: Any, in_place: bool) -> tuple[Any, Any]:
+    if not in_place:
+        return two_of(function(queries, keys))
+    queries, keys = _copy(queries), _copy(keys)
+    function(queries, keys)
+    return queries, keys
+
+
+def _among_others(x: Any, axis: int, place: int, batch: int) -> Any:
+    """Return a batch of which x is the sequence at ``place``, among ones of 1 - x.
 
     Where code takes one for the other, no known mistake gives such values, as it might those of -x.
     """
     if hasattr(x, "new_zeros"):
         import torch
 
-        return torch.cat([*[torch.ones_like(x) - x] * (batch - 1), x], axis)
-    return np.concatenate([*[np.ones_like(x) - x] * (batch - 1), x], axis)
+        other = torch.ones_like(x) - x
+        return torch.cat([x if each == place else other for each in range(batch)], axis)
+    other = np.ones_like(x) - x
+    return np.concatenate([x if each == place else other for each in range(batch)], axis)
+
+
+def _in_turn(results: Sequence[Any], start: int = 0) -> Any:
+    """Return an array whose heads come from several results in turn, head 0 from ``start``."""
+    whole = _copy(results[0])
+    for place, result in enumerate(results):
+        own = slice((place - start) % len(results), None, len(results))
+        whole[own] = result[own]
+    return whole
 
 
 def _head_by_head(function: Function, q: Any, k: Any) -> tuple[Any, Any]:
