@@ -105,8 +105,8 @@ def _turned(
         return restored(first, shape, q.shape), restored(second, shape, k.shape)
     axis, results = shape.index("b"), []
     for place in range(batch):
-        among = (_among_others(each, axis, place, batch) for each in (queries, keys))
-        both = _both(function, *among, in_place)
+        among, with_them = (_among_others(each, axis, place, batch) for each in (queries, keys))
+        both = _both(function, among, with_them, in_place)
         own = (*[slice(None)] * axis, slice(place, place + 1))
         first, second = (each[own] for each in both)
         results.append((restored(first, shape, q.shape), restored(second, shape, k.shape)))

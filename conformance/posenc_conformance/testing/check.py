@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Any
 
 import numpy as np
 
+from posenc_conformance.adapters.axes import two_of
 from posenc_conformance.errors import UserError
-from posenc_conformance.judge.arrays import DTYPES, Array, to_numpy
+from posenc_conformance.judge.arrays import DTYPES, Array, dtype_name, to_numpy
 from posenc_conformance.judge.calling import call_line
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import compare
@@ -70,7 +71,8 @@ def check(
     ----------
     result : array or tensor
         The result of an implementation: a NumPy or JAX array, a PyTorch tensor on any device, or
-        anything else that NumPy or DLPack converts.
+        anything else that NumPy or DLPack converts. A call of queries and keys may also be given
+        both results, as a tuple, a list, or a mapping or dataclass whose names begin with q and k.
     call : str
         The name of a call in the specification, such as ``"rope"``; ``posenc schemes`` lists them.
     shape : str, optional
@@ -107,10 +109,11 @@ def check(
                 question, output, lambda order: Question.of(call, order, arguments), _passes
             )
             shared = _shared(question, result, arguments)
-            if not (order or shared):
+            several = _of_several(question, result)
+            if not (order or shared or several):
                 raise
             text = _with_order(order, str(wrong)) if order else str(wrong)
-            raise AssertionError("\n".join(filter(None, (shared, text)))) from None
+            raise AssertionError("\n".join(filter(None, (shared, text, *several)))) from None
 
 
 def _shared(question: Question, result: Any, arguments: Mapping[str, Any]) -> str:
@@ -189,9 +192,47 @@ def _asked(
     if not isinstance(broadcast, bool | np.bool_):
         raise question.signature.misuse("broadcast is True or False")
     try:
-        return question, as_array(question.signature.call.name, result)
+        return question, _as_one(question, result)
     except Misbehaviour as problem:
-        raise AssertionError(str(problem)) from None
+        raise AssertionError("\n".join([str(problem), *_of_several(question, result)])) from None
+
+
+def _as_one(question: Question, result: Any) -> Array:
+    """Return a result as an array; the results of queries and keys are joined.
+
+    Raises Misbehaviour if it cannot be made an array.
+    """
+    name, returns = question.signature.call.name, question.signature.call.returns
+    if not question.signature.has_both or not _are_several(result):
+        return as_array(name, result)
+    queries, keys = (as_array(name, each) for each in two_of(result))
+    if queries.dtype == keys.dtype:
+        with suppress(ValueError):  # other axes have other lengths
+            return np.concatenate([queries, keys], question.first_axis(queries))
+    first, second = (f"{dtype_name(each)} of shape {each.shape}" for each in (queries, keys))
+    raise Misbehaviour(f"{name}() returned {first} and {second}; expected both to fit {returns}")
+
+
+def _are_several(result: Any) -> bool:
+    """Return whether a result holds several values of which any is an array."""
+    if is_dataclass(result) and not isinstance(result, type):
+        result = vars(result)
+    values = result.values() if isinstance(result, Mapping) else result
+    is_group = isinstance(result, Mapping | tuple | list)
+    return is_group and len(values) > 1 and any(hasattr(each, "shape") for each in values)
+
+
+def _of_several(question: Question, result: Any) -> list[str]:
+    """Return a line on a result of several arrays, for a call that returns one."""
+    call = question.signature.call
+    if question.signature.has_both or not _are_several(result):
+        return []
+    both = "; to check rotated queries and keys at once: check((q, k), 'rope_query_key', …)"
+    kind = type(result).__name__
+    return [
+        f"write       check(x, {call.name!r}, …) with one array x of that {kind}"
+        f"{both if call.kind == 'rotary' else ''}"
+    ]
 
 
 def _judged(question: Question, output: Array, *, broadcast: bool) -> list[Judged]:

@@ -158,6 +158,15 @@ class Question:
         hint = "rows are the next-to-last axis unless shape= says otherwise, as in shape='bshd'"
         return signature.misuse(words, "" if self.order or not signature.has_rows else hint)
 
+    def first_axis(self, result: Array) -> int:
+        """Return the axis of a result, in the user's order, that the specification has first.
+
+        The axis of a batch stands before it.
+        """
+        form = self.signature.returned
+        number = result.ndim - len(form.axes) if form else 0
+        return self.order[number] if self._is_reordered(result) else max(number, 0)
+
     def ordered(self, result: Array) -> Array:
         """Return a result with its axes in the specification's order."""
         return result.transpose(self.order) if self._is_reordered(result) else result

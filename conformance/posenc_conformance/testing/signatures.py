@@ -1,5 +1,6 @@
 """Signatures of the specification's calls: how a test writes them, and with which arguments."""
 
+import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
@@ -19,6 +20,8 @@ MEANT = {
     "position_embedding": ["learned", "sinusoidal"],
 }
 """Names of other code, and the calls that they may mean."""
+OF_BOTH = re.compile(r"\bof q\b.*, then those of k\b")
+"""What a call says that returns two arrays as one."""
 
 
 class Misuse(UserError):
@@ -49,6 +52,11 @@ class Signature:
         if self.call.kind == "in-place":
             like = "x"
         return self.forms.get(like) or form_of(self.call.returns)
+
+    @property
+    def has_both(self) -> bool:
+        """Whether the result is that of queries and that of keys, joined."""
+        return bool(OF_BOTH.search(self.call.returns))
 
     @cached_property
     def defaults(self) -> dict[str, Value | None]:
