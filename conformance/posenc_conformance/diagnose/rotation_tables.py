@@ -3,7 +3,7 @@
 The angles may be right and their use wrong: a sign, a partner channel, a rounded table.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -71,10 +71,10 @@ def describe_turning(
     If only queries, keys or values are wrong, the words begin with them.
     """
     names = {name for answer in wrong for name, *_ in wrong_parts(*answer)}
-    if not wrong or len(names) != 1:
+    if not names:
         return ""
-    name = names.pop()
-    parts = [(case, output) for pair in (*wrong, *right) for _, case, output in _of(name, *pair)]
+    name = next(iter(names)) if len(names) == 1 else ""
+    parts = [(case, output) for pair in (*wrong, *right) for _, case, output in _of(names, *pair)]
     answers = [(*answer, read_turning(answer[0])) for answer in parts]
     readable = [(case, output, turned) for case, output, turned in answers if turned is not None]
     if len(readable) < len(answers):
@@ -88,8 +88,8 @@ def describe_turning(
     return _describe_still(readable)
 
 
-def _of(name: str, case: Case, output: Floats) -> list[tuple[str, Case, Floats]]:
-    return [part for part in parts_of(case, output) if part[0] == name]
+def _of(names: Collection[str], case: Case, output: Floats) -> list[tuple[str, Case, Floats]]:
+    return [part for part in parts_of(case, output) if part[0] in names]
 
 
 def read_turning(case: Case) -> Turned | None:

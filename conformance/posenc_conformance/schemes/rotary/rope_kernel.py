@@ -23,6 +23,7 @@ from posenc_conformance.families.rotary_tables import (
     per_channel,
     turned_by_channel,
 )
+from posenc_conformance.families.turned_rows import TurnedRows
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, fine, round_to
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
@@ -649,13 +650,28 @@ def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencie
         )
 
 
-SHARED: Mapping[str, DeviationModel] = {
+ROWS = TurnedRows(
+    rows=rows_of,
+    apart=apart,
+    turns=turning,
+    positions=positions,
+    frequencies=frequencies,
+    result=lambda case, angles: with_values(case, by_angles(case, rows_of(case), angles)),
+    terms=terms_of,
+)
+FORM: Mapping[str, DeviationModel] = {
     "layout-swapped": LAYOUT_SWAPPED,
     "last-block-skipped": last_block_skipped,
     "sign-flipped": sign_flipped,
     "tables-mixed": tables_mixed,
     "low-precision-angles": low_precision_angles,
 }
+
+
+def known(**special: DeviationModel) -> Mapping[str, DeviationModel]:
+    """Return the mistakes of a call: those of its own form, then those of every form."""
+    own = {name.replace("_", "-"): model for name, model in special.items()}
+    return {**FORM, **own, **ROWS.deviations}
 
 
 KNOWLEDGE = {
@@ -669,11 +685,11 @@ KNOWLEDGE = {
         frequencies=read_frequencies,
         batched=(),
         invariants={"sequences-alone": alone},
-        deviations={
-            **SHARED,
-            "first-sequence-for-all": first_for_all,
-            "first-sequence-only": first_only,
-        },
+        deviations=known(
+            first_sequence_for_all=first_for_all,
+            first_sequence_only=first_only,
+            unrotated=ROWS.unrotated,
+        ),
     ),
     "rope_offsets": CallKnowledge(
         error_terms=error_terms,
@@ -686,12 +702,12 @@ KNOWLEDGE = {
         frequencies=read_frequencies,
         batched=(),
         invariants={"offsets-alone": alone},
-        deviations={
-            **SHARED,
-            "first-sequence-for-all": first_for_all,
-            "first-sequence-only": first_only,
-            "offsets-ignored": offsets_ignored,
-        },
+        deviations=known(
+            first_sequence_for_all=first_for_all,
+            first_sequence_only=first_only,
+            offsets_ignored=offsets_ignored,
+            unrotated=ROWS.unrotated,
+        ),
     ),
     "rope_packed": CallKnowledge(
         error_terms=error_terms,
@@ -704,13 +720,13 @@ KNOWLEDGE = {
         frequencies=read_frequencies,
         batched=(),
         invariants={"packed-alone": unpacked},
-        deviations={
-            **SHARED,
-            "first-sequence-for-all": first_for_all,
-            "offsets-ignored": offsets_ignored,
-            "boundaries-ignored": boundaries_ignored,
-            "boundaries-shifted": boundaries_shifted,
-        },
+        deviations=known(
+            first_sequence_for_all=first_for_all,
+            offsets_ignored=offsets_ignored,
+            boundaries_ignored=boundaries_ignored,
+            boundaries_shifted=boundaries_shifted,
+            unrotated=ROWS.unrotated,
+        ),
     ),
     "rope_query_key": CallKnowledge(
         error_terms=error_terms,
@@ -726,12 +742,12 @@ KNOWLEDGE = {
         tied=(("k", -3),),  # the number of key heads divides that of query heads
         parts=parts,
         invariants={"heads-alone": heads_alone},
-        deviations={
-            **SHARED,
-            "head-counts-mixed": head_counts_mixed,
-            "query-key-crossed": crossed,
-            "keys-unrotated": keys_left,
-        },
+        deviations=known(
+            head_counts_mixed=head_counts_mixed,
+            query_key_crossed=crossed,
+            keys_unrotated=keys_left,
+            unrotated=ROWS.unrotated,
+        ),
     ),
     "rope_in_place": CallKnowledge(
         error_terms=error_terms,
@@ -742,11 +758,7 @@ KNOWLEDGE = {
         places=positions,
         frequencies=read_frequencies,
         invariants={"lengths-stay": lengths_stay},
-        deviations={
-            **SHARED,
-            "copy-changed": copy_changed,
-            "pair-overwritten": overwritten,
-        },
+        deviations=known(copy_changed=copy_changed, pair_overwritten=overwritten),
     ),
     "rope_qkv": CallKnowledge(
         error_terms=error_terms,
@@ -758,13 +770,13 @@ KNOWLEDGE = {
         parts=parts,
         frequencies=read_frequencies,
         invariants={"values-stay": values_stay},
-        deviations={
-            **SHARED,
-            "head-counts-mixed": head_counts_mixed,
-            "keys-unrotated": keys_left,
-            "values-rotated": values_turned,
-            "strides-ignored": strides_ignored,
-            "packing-swapped": packing_swapped,
-        },
+        deviations=known(
+            head_counts_mixed=head_counts_mixed,
+            keys_unrotated=keys_left,
+            values_rotated=values_turned,
+            strides_ignored=strides_ignored,
+            packing_swapped=packing_swapped,
+            unrotated=ROWS.unrotated,
+        ),
     ),
 }

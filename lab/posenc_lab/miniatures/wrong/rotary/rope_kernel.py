@@ -278,6 +278,52 @@ def _narrow(self: Any, positions: Array, half: int, base: float) -> Array:
     return round_to(Kernel.angles(self, positions, half, base), "bfloat16")
 
 
+def _at(positions: Array, base: float, exponents: Array) -> Array:
+    return np.asarray(positions[:, None] * base**-exponents)
+
+
+def _in_degrees(self: Any, positions: Array, half: int, base: float) -> Array:
+    return np.deg2rad(Kernel.angles(self, positions, half, base))
+
+
+def _into_degrees(self: Any, positions: Array, half: int, base: float) -> Array:
+    return np.rad2deg(Kernel.angles(self, positions, half, base))
+
+
+def _halved(self: Any, positions: Array, half: int, base: float) -> Array:
+    return _at(positions, base, np.arange(half) / (2 * half))
+
+
+def _doubled(self: Any, positions: Array, half: int, base: float) -> Array:
+    return _at(positions, base, 2 * np.arange(half) / half)
+
+
+def _to_the_end(self: Any, positions: Array, half: int, base: float) -> Array:
+    return _at(positions, base, np.linspace(0, 1, half))
+
+
+def _of_llama(self: Any, positions: Array, half: int, base: float) -> Array:
+    return Kernel.angles(self, positions, half, 500_000.0)
+
+
+def _twice_the_base(self: Any, positions: Array, half: int, base: float) -> Array:
+    return Kernel.angles(self, positions, half, 2 * base)
+
+
+def _one_late(self: Any, positions: Array, half: int, base: float) -> Array:
+    return Kernel.angles(self, positions + 1, half, base)
+
+
+def _two_early(self: Any, positions: Array, half: int, base: float) -> Array:
+    return Kernel.angles(self, positions - 2, half, base)
+
+
+def _iterated(self: Any, positions: Array, half: int, base: float) -> Array:
+    ratios = np.full(half, np.float32(base ** (-1 / half)), np.float32)
+    ratios[0] = 1
+    return np.asarray(positions[:, None] * np.multiply.accumulate(ratios).astype(np.float64))
+
+
 def _other(self: Any, half: int, layout: str) -> tuple[Array, Array]:
     return Kernel.members(self, half, "half" if layout == "interleaved" else "interleaved")
 
@@ -329,6 +375,16 @@ for _base, _short in (
         (_backwards, "sign-flipped", "Everything turned the other way."),
         (_narrow, "low-precision-angles", "Angles held in bfloat16."),
         (_narrow_positions, "low-precision-angles", "Positions held in bfloat16."),
+        (_in_degrees, "degrees", "Angles taken for degrees."),
+        (_into_degrees, "degrees", "Angles turned into degrees."),
+        (_halved, "exponent-halved", "Exponents t/d."),
+        (_doubled, "exponent-doubled", "Exponents 4t/d."),
+        (_to_the_end, "exponent-to-the-end", "Exponents t/(d/2-1)."),
+        (_of_llama, "wrong-base", "The base of another model."),
+        (_twice_the_base, "wrong-base", "Twice the base."),
+        (_one_late, "positions-shifted", "Positions counted from 1."),
+        (_two_early, "positions-shifted", "Positions two too early."),
+        (_iterated, "iterated-frequencies", "Each frequency made of the one before, in float32."),
     ):
         made(_base, f"{_base.__name__}{_angles.__name__}", _why, named=_name, angles=_angles)
     made(
@@ -339,6 +395,20 @@ for _base, _short in (
         in_blocks=lambda self, out, x: (
             behind(64)["in_blocks"](self, out, x) if x.shape[-2] > 64 else out
         ),
+    )
+
+
+def _as_it_came(self: Any, positions: Array, half: int, base: float) -> Array:
+    return 0 * Kernel.angles(self, positions, half, base)
+
+
+for _base in (Kernel, KernelOffsets, KernelPacked, KernelQueryKey, KernelQkv):
+    made(
+        _base,
+        f"{_base.__name__}{_as_it_came.__name__}",
+        "Nothing is rotated.",
+        named="unrotated",
+        angles=_as_it_came,
     )
 
 
