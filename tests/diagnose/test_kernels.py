@@ -5,13 +5,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from posenc_conformance import claims
-from posenc_conformance.judge.arrays import Array
+from posenc_conformance import check, claims
+from posenc_conformance.judge.arrays import DTYPES, Array
 from posenc_lab.judging import failed, judge
 from tests.turning import halves, omega
 
 pytestmark = pytest.mark.remembered(shipped=True)
 
+EXCHANGED = "no known deviation: cos and sin are exchanged"
 Place = Callable[[Array], Array]
 """Ways to treat positions of shape [batch, heads, n]."""
 
@@ -92,3 +93,25 @@ def test_the_end_of_a_table_is_named() -> None:
 @pytest.mark.slow
 def test_a_right_kernel_passes() -> None:
     assert not failed(judge(Kernel(lambda p: p)))
+
+
+def exchanged(x: Array, positions: Array) -> Array:
+    """Turn rows in halves by a sine for the cosine, and the other way round."""
+    angles = positions[:, None] * omega(x.shape[-1], 10_000.0)
+    return halves(x, np.pi / 2 - angles)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_cos_and_sin_exchanged_are_named_for_queries_and_keys(dtype: str) -> None:
+    draw = np.random.default_rng(3)
+    q, k = (draw.standard_normal((heads, 12, 64)).astype(DTYPES[dtype]) for heads in (4, 2))
+    places = np.arange(5, 17)
+    given = {"q": q, "k": k, "positions": places, "base": 10_000.0, "layout": "half"}
+    wrong = tuple(exchanged(x, places).astype(x.dtype) for x in (q, k))
+    right = tuple(halves(x, places[:, None] * omega(64, 10_000.0)).astype(x.dtype) for x in (q, k))
+    check(right, "rope_query_key", **given)
+    with pytest.raises(AssertionError, match=f"^{EXCHANGED}"):
+        check(wrong, "rope_query_key", **given)
+    keys = "no known deviation: keys(: | alone are wrong: )cos and sin are exchanged"
+    with pytest.raises(AssertionError, match=f"^{keys}"):
+        check((right[0], wrong[1]), "rope_query_key", **given)

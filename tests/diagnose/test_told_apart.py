@@ -29,8 +29,17 @@ ALIKE = {
     ("query_temperature", "counted-anew", "unscaled"),
     ("query_log_scale", "counted-anew", "unscaled"),
     ("transformer_xl_scores", "ascending", "sign-flipped"),
+    *(
+        (call, "last-block-skipped", "unrotated")
+        for call in ("rope_batched", "rope_query_key", "rope_qkv")
+    ),
+    *(
+        (call, "exponent-doubled", "exponent-to-the-end")
+        for call in ("rope_offsets", "rope_packed")
+    ),
 }
-"""Mistakes alike in texts shorter than the length, or with as many queries as keys."""
+"""Mistakes alike in texts shorter than the length or than a block, with as many queries as keys, or
+in four channels; checks other than goldens tell them apart."""
 OFTEN = DRAWN // 4
 """Number of calls from which a number counts as drawn often, and not as an occasional edge."""
 HIDDEN = 3
