@@ -105,7 +105,8 @@ class Writer:
     def write(self, contents: Mapping[Path, str | bytes]) -> None:
         """Write files atomically, replacing none before all are known to fit on the disk.
 
-        Raises UserError for what ``demand`` refuses, and for files that cannot be written.
+        Missing folders are made. Raises UserError for what ``demand`` refuses, and for files that
+        cannot be written.
         """
         self.demand(contents)
         (first, *others) = contents
@@ -118,6 +119,8 @@ class Writer:
             for path in contents.keys() - files.keys():
                 with path.open("wb") as stream:
                     stream.write(_bytes(contents[path]))
+            for path in files:
+                path.parent.mkdir(parents=True, exist_ok=True)
             _replace(files, lambda: self.demand(files))
 
     def remove(self, paths: Iterable[Path]) -> None:
@@ -162,7 +165,13 @@ def make_folder(path: Path) -> None:
 def demand_place(folder: Path) -> None:
     """Raise UserError for a folder in which, or in whose parent, no file can be written."""
     with _naming(shown(folder)):
-        try_folder(next(path for path in (folder, *folder.parents) if path.exists()))
+        try_folder(existing_folder(folder))
+
+
+def existing_folder(folder: Path) -> Path:
+    """Return the nearest existing one of a folder and its parents."""
+    folder = folder.absolute()
+    return next(path for path in (folder, *folder.parents) if path.exists())
 
 
 def try_folder(path: Path) -> None:

@@ -517,6 +517,15 @@ def test_the_claim_is_the_shortest_of_dtype_and_cache(
     assert f"--posenc-dtype={claim}" in lines[-1]
 
 
+@pytest.mark.parametrize("engine", ["llama.cpp", "vllm"])
+def test_the_probe_has_all_heads_if_asked(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for more, heads in (((), False), (("--all-heads",), True)):
+        assert main(["judge", engine, "llama-2-7b", "--plan", *more]) == 0
+        line = capsys.readouterr().out.splitlines()[0]
+        assert "posenc probe llama-2-7b" in line
+        assert line.endswith(" --all-heads") is heads
+
+
 def test_variables_that_are_set_stay(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -422,6 +422,27 @@ def test_other_files_are_not_replaced_by_a_report(text: str) -> None:
     assert path.read_text(encoding="utf-8") == text
 
 
+def test_a_missing_folder_is_made_for_every_file() -> None:
+    place = document.place("new/a/report.json")
+    assert not Path("new").exists()
+    assert not document.write(REPORT, place)
+    assert posenc("report new/a/report.json --html new/b/page.html") == 0
+    assert posenc("known new/a/report.json new/c/known.yaml") == 0
+    assert posenc("plot rope -o new/d/rope.svg") == 0
+    for file in ("a/report.json", "b/page.html", "c/known.yaml", "d/rope.svg"):
+        assert Path("new", file).stat().st_size
+
+
+def test_a_folder_that_cannot_be_made_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine").write_text("x = 1\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"--posenc-report=mine/a/r.json cannot be written"):
+        document.place("mine/a/r.json")
+    for line in ("report r.json --html mine/a/page.html", "plot rope -o mine/a/rope.svg"):
+        assert posenc(line) == 2
+        assert capsys.readouterr().err.count("cannot be written") == 1
+    assert Path("mine").read_text(encoding="utf-8") == "x = 1\n"
+
+
 @pytest.mark.parametrize("text", ["", "\n", '{"posenc-report": 1}', '\r\n{\r\n"posenc-report":1'])
 def test_reports_and_empty_files_are_replaced(text: str) -> None:
     Path("report.json").write_text(text, encoding="utf-8")

@@ -782,7 +782,15 @@ def test_a_report_replaces_nothing_but_a_report(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("x = 1\n")
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
-    for name in ("mine.py", "folder", "pipe", "no/r.json", "r" * 300, "nul\0"):
+    for name in (
+        "mine.py",
+        "folder",
+        "pipe",
+        "mine.py/r.json",
+        "mine.py/no/r.json",
+        "r" * 300,
+        "nul\0",
+    ):
         with pytest.raises(UserError, match="posenc-report"):
             document.place(str(tmp_path / name))
     assert (tmp_path / "mine.py").read_text() == "x = 1\n"

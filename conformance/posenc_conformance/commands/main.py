@@ -320,6 +320,7 @@ def _judge(options: argparse.Namespace) -> int:
         dtype=options.dtype,
         spelling=options.spelling,
         gguf=options.gguf,
+        all_heads=options.all_heads,
         environment=options.environment,
         port=options.port,
         name=options.name,

@@ -61,6 +61,8 @@ class Written:
     dtype: str
     size: int
     """The size in bytes."""
+    all_heads: bool
+    """Whether it has as many heads as the model."""
 
     @property
     def line(self) -> str:
@@ -91,7 +93,7 @@ def save_probe(
     with named(name, NOT_UNDERSTOOD, "cannot be made a probe of"):
         probe = probe_for(model, all_heads=all_heads)
         size = write_checkpoint(probe, dtype, Path(out), spelt, force=force)
-    return Written(model, name, out, dtype, size)
+    return Written(model, name, out, dtype, size, all_heads)
 
 
 def demand_spelling(spelling: str) -> None:
@@ -119,7 +121,7 @@ def save_gguf(
     with named(name, NOT_UNDERSTOOD, "cannot be made a probe of"):
         content = gguf_of(probe_for(model, all_heads=all_heads), model.meaning, dtype)
     writer.write({Path(out): content})
-    return Written(model, name, out, dtype, len(content))
+    return Written(model, name, out, dtype, len(content), all_heads)
 
 
 def write_probe(
@@ -177,8 +179,8 @@ def _told(written: Written, server: Server) -> Iterator[str]:
     serve, claim = server.line(out, written.dtype), _claim(server.claim(written.dtype))
     yield f"serve it as you serve the model, for instance: {serve}"
     yield f"then judge the engine: pytest --impl=http://localhost:{server.port}/v1{own}{claim}"
-    named_model = shlex.quote(name)
-    yield f"or all of it at once, an engine of posenc engines: posenc judge ENGINE {named_model}"
+    command = f"posenc judge ENGINE {shlex.quote(name)}{' --all-heads' * written.all_heads}"
+    yield f"or all of it at once, an engine of posenc engines: {command}"
 
 
 def _claim(dtype: str) -> str:

@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 from posenc_conformance import __version__
 from posenc_conformance.door import named
 from posenc_conformance.errors import UserError
-from posenc_conformance.files import Writer, shown, try_folder
+from posenc_conformance.files import Writer, existing_folder, shown, try_folder
 from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.report.layout import CheckEntry, Counts, DiagnosisEntry, Report, RowEntry
@@ -136,20 +136,20 @@ WRITER = Writer(
 def place(name: str, writer: Writer = WRITER) -> Path:
     """Return the path of the report or page that the writer's option names.
 
-    Raises UserError for a folder that does not exist or cannot be written to, and for an existing
-    file that is not such a one: it would be lost.
+    A missing folder is made when it is written. Raises UserError for a folder that cannot be
+    written to, and for an existing file that is not such a one: it would be lost.
     """
     path = Path(name)
-    hint = "give the name of a file in a folder that exists and may be written into"
+    hint = "give the name of a file in a folder that may be written into"
     where = f"{writer.option}{name}"
     with named(where, hint, "cannot be written"):
-        if not name or not path.parent.is_dir():
+        if not name:
             raise UserError(f"{shown(where)} cannot be written", hint)
         if path.is_fifo():
             raise UserError(f"{shown(where)} is not a regular file", hint)
         writer.demand([path])
         if not path.exists() or path.is_file():
-            try_folder(path.parent)
+            try_folder(existing_folder(path.parent))
     return path.absolute()  # an implementation may change the working directory
 
 

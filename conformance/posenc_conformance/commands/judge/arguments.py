@@ -92,6 +92,11 @@ def add_judge(parser: argparse.ArgumentParser, run: Run) -> None:
         help="of config.json: as released, or as transformers-5 saves it",
     )
     parser.add_argument("--gguf", action="store_true", help="the own command loads a GGUF file")
+    parser.add_argument(
+        "--all-heads",
+        action="store_true",
+        help="the probe has as many heads as the model, and is larger",
+    )
     parser.add_argument("--port", type=int, help="where it answers (default: a free port)")
     parser.add_argument(
         "--name", default="", help="what the probe is called there (default: as it is listed)"

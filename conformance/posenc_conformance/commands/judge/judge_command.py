@@ -54,6 +54,7 @@ class Order:
     dtype: str | None = None
     spelling: str = "released"
     gguf: bool = False
+    all_heads: bool = False
     environment: str | None = None
     port: int | None = None
     name: str = ""
@@ -155,6 +156,7 @@ def _request(order: Order, folder: Path) -> Request:
         port=running.free_port(order.port),
         environment=environment(order.environment),
         spelling=order.spelling,
+        all_heads=order.all_heads,
         context=_context(order.judge_options),
         engine_options=order.engine_options,
         judge_options=order.judge_options,
@@ -265,9 +267,9 @@ def _told(order: Order, title: str, started: running.Started, code: int, run: As
 def _write(request: Request) -> None:
     arguments = (request.name, str(request.probe), request.dtype)
     if request.engine.gguf:
-        written = save_gguf(*arguments)
+        written = save_gguf(*arguments, all_heads=request.all_heads)
     else:
-        written = save_probe(*arguments, request.spelling)
+        written = save_probe(*arguments, request.spelling, all_heads=request.all_heads)
     print(written.line, flush=True)
 
 

@@ -48,6 +48,7 @@ class Request:
     port: int
     environment: Environment
     spelling: str = "released"
+    all_heads: bool = False
     context: int = CONTEXT
     engine_options: tuple[str, ...] = ()
     """Options for the command that serves the probe."""
@@ -129,6 +130,8 @@ def _probe(request: Request) -> Line:
         words.append("--gguf")
     elif request.spelling != "released":
         words += ["--spelling", request.spelling]
+    if request.all_heads:
+        words.append("--all-heads")
     return Line(tuple(words))
 
 
