@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -39,14 +40,24 @@ def test_list_does_not_import_the_libraries() -> None:
 
 
 @pytest.mark.slow
-def test_init_writes_an_adapter_that_passes(
+def test_an_adapter_for_a_library_that_is_not_there_judges_nothing_until_it_is_filled_in(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(pytester.path)
     assert main(["init", "mylib"]) == 0
-    assert "mylib_adapter.py" in capsys.readouterr().out
-    result = pytester.runpytest_subprocess("--impl=mylib_adapter.py", "-q")
-    assert result.ret == pytest.ExitCode.OK
+    assert "nothing is judged until it is filled in" in capsys.readouterr().out
+    path = Path("mylib_adapter.py")
+    result = pytester.runpytest_subprocess(f"--impl={path}", "-q")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*claims nothing, so there is nothing to judge*", "*@claims*"])
+    claimed = path.read_text(encoding="utf-8").replace("# @claims", "@claims")
+    right = "import posenc\n        return posenc.rope(x, positions, base=base, layout='half')"
+    for body, code in (
+        (claimed, pytest.ExitCode.TESTS_FAILED),
+        (re.sub(r"raise NotImpl.*", right, claimed), pytest.ExitCode.OK),
+    ):
+        path.write_text(body, encoding="utf-8")
+        assert pytester.runpytest_subprocess(f"--impl={path}", "-q").ret == code
 
 
 def test_init_overwrites_nothing(
@@ -247,7 +258,7 @@ def test_known_puts_failures_of_one_cause_together(
     ]
 
 
-@pytest.mark.parametrize("name", ["mine.yaml", "no-folder/known.yaml", "."])
+@pytest.mark.parametrize("name", ["mine.yaml", "mine.yaml/known.yaml", "."])
 def test_known_destroys_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
@@ -313,9 +324,9 @@ def test_init_writes_the_calls_of_schemes_as_comments(
     assert main(["init", "mylib", "alibi", "sinusoidal"]) == 0
     text = Path("mylib_adapter.py").read_text(encoding="utf-8")
     assert "# def alibi_bias(self, heads, q_len, k_len, *, form, head_rule, dtype):" in text
-    before, after = text.split("turned.astype(x.dtype)\n")
+    before, end, after = text.partition('"call mylib here")\n')
     stubs = after.replace("    # ", "    ")
-    compile(f"{before}turned.astype(x.dtype)\n{stubs}", "mylib_adapter.py", "exec")
+    compile(f"{before}{end}{stubs}", "mylib_adapter.py", "exec")
 
 
 def test_init_of_an_unknown_scheme_writes_nothing(

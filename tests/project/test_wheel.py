@@ -29,7 +29,6 @@ def test_the_wheel_runs_from_an_empty_folder(tmp_path: Path) -> None:
         assert (kit / "spec" / name).is_file(), name
     for name in (
         "report/report.schema.json",
-        "commands/init/adapter.py.txt",
         "commands/init/unfilled.py.txt",
         "py.typed",
     ):

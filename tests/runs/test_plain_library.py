@@ -13,6 +13,12 @@ pytestmark = [pytest.mark.remembered(shipped=True), pytest.mark.slow]
 RIGHT = keys.MODULE.replace("KEYS", keys.OF_HALVES)
 WRONG = keys.MODULE.replace("KEYS", "k")
 CHECKS = ("rope.yaml", "rope-kernel.yaml", "-m", "smoke or golden", "-p", "no:cacheprovider")
+POSENC = (
+    sys.executable,
+    "-c",
+    "import sys; from posenc_conformance.commands.main import main; sys.exit(main())",
+)
+FAILED = "rope-kernel.yaml::golden::query-key-half-grouped[float32]"
 Judge = Callable[..., pytest.RunResult]
 
 
@@ -46,13 +52,12 @@ def test_wrong_keys_fail_and_the_failure_can_be_repeated(judge: Judge) -> None:
     result = judge(WRONG, "plain", "-q")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*keys-unrotated*", "posenc: plain has no adapter*"])
-    command = "import sys; from posenc_conformance.commands.main import main; sys.exit(main())"
-    id = "rope-kernel.yaml::golden::query-key-half-grouped[float32]"
-    repro = [sys.executable, "-c", command, "repro", id, "--impl=plain"]
-    script = subprocess.run(repro, capture_output=True, text=True, check=True).stdout
-    Path("script.py").write_text(script, encoding="utf-8")
-    run = [sys.executable, "script.py"]
-    assert "but only" in subprocess.run(run, capture_output=True, text=True, check=True).stdout
+    for more in ([], ["--posenc-apart"]):
+        repro = [*POSENC, "repro", FAILED, "--impl=plain", *more]
+        script = subprocess.run(repro, capture_output=True, text=True, check=True).stdout
+        Path("script.py").write_text(script, encoding="utf-8")
+        run = [sys.executable, "script.py"]
+        assert "but only" in subprocess.run(run, capture_output=True, text=True, check=True).stdout
 
 
 @pytest.mark.parametrize(
@@ -67,7 +72,6 @@ def test_wrong_keys_fail_and_the_failure_can_be_repeated(judge: Judge) -> None:
             ["*RuntimeError: no licence*plain.py:1*"],
         ),
         ("import numpyy", "plain", [], ["*No module named 'numpyy'*", "*hint: install*"]),
-        (RIGHT, "plain", ["--posenc-apart"], ["*claims nothing*", "*hint: *posenc init*"]),
     ],
 )
 def test_a_library_that_cannot_be_judged_is_one_message(
@@ -76,6 +80,17 @@ def test_a_library_that_cannot_be_judged_is_one_message(
     result = judge(source, impl, *options)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(words)
+
+
+@pytest.mark.parametrize("option", ["--posenc-apart", "--posenc-timeout=20"])
+def test_a_library_is_judged_in_a_process_of_its_own(judge: Judge, option: str) -> None:
+    result = judge(RIGHT, "plain", option)
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(
+        ["posenc: plain has no adapter*", "posenc: in a process of its own*", "*rope_query_key*"]
+    )
+    assert judge(WRONG, "plain.py", option).ret == pytest.ExitCode.TESTS_FAILED
+    assert judge("def add(a, b): return a + b", "plain", option).ret == 4
 
 
 def test_an_adapter_in_a_module_is_found_by_the_name_of_the_module(judge: Judge) -> None:

@@ -54,11 +54,15 @@ def subjects(
         resolved += _of_method(scheme, call, method, claims, memory_of_a_call)
     if not resolved and not ENGINE.keys() & claimed.keys():
         raise UserError(
-            f"{type(adapter).__name__} claims nothing, so there is nothing to judge",
+            f"{_named(adapter)} claims nothing, so there is nothing to judge",
             "put @claims(...) above each method that the kit should call: "
             "from posenc_conformance import claims; of a library, 'posenc init' writes an adapter",
         )
     return resolved
+
+
+def _named(adapter: object) -> str:
+    return f"the module {adapter.__name__}" if inspect.ismodule(adapter) else type(adapter).__name__
 
 
 def _of_method(

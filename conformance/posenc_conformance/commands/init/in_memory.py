@@ -3,7 +3,10 @@
 import linecache
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from posenc_conformance.adapters.claims import claims_on
 from posenc_conformance.adapters.find import (
@@ -18,6 +21,7 @@ from posenc_conformance.commands.init import write
 from posenc_conformance.commands.init.candidates import library
 from posenc_conformance.commands.init.guess import guess
 from posenc_conformance.errors import UserError
+from posenc_conformance.files import write_whole
 from posenc_conformance.judge.process_state import preventing_exit
 from posenc_conformance.remote.command_line import manifest_of
 from posenc_conformance.remote.load import How, Isolation, load
@@ -30,13 +34,48 @@ PART = re.compile(r"\.py(:|$)|:")
 def load_or_guess(name: str, how: How, schemes: Sequence[Scheme]) -> Implementation:
     """Load the implementation that ``name`` means, or make an adapter for a library without one.
 
-    In another process, nothing is made. Raises UserError if there is no implementation.
+    The adapter is made in this process, also if it is to run in one of its own. Raises UserError if
+    there is no implementation.
     """
-    apart = how.place is Isolation.APART or how.python
-    if apart or name in registered() or manifest_of(name) is not None:
+    if name in registered() or manifest_of(name) is not None:
         return load(name, how, schemes)
+    if how.place is Isolation.APART:
+        return _load_apart(name, how, schemes)
     with preventing_exit():
         return load_here(name)
+
+
+def _load_apart(name: str, how: How, schemes: Sequence[Scheme]) -> Implementation:
+    """Load an adapter into a process of its own, or write one for a library to a temporary file.
+
+    Raises UserError if there is neither, or nothing in the library behaves like a scheme.
+    """
+    problem = None
+    try:
+        loaded = load(name, how, schemes)
+    except UserError as error:
+        problem = error
+    else:
+        if claims_on(loaded.adapter):
+            return loaded
+        loaded.end()
+    with preventing_exit():
+        written = _written_or_none(name) if problem or PART.search(name) else _written(name)
+    if written is None:
+        if problem:
+            raise problem
+        return loaded
+    text, notes = written
+    folder = TemporaryDirectory(prefix="posenc-init-")
+    path = Path(folder.name, "adapter.py")
+    write_whole(path, f"import sys\n\nsys.path.append({str(Path.cwd())!r})\n{text}")
+    made = load(str(path), how, schemes)
+
+    def end() -> None:
+        made.end()
+        folder.cleanup()
+
+    return replace(made, name=name, end=end, notes=notes, text=text)
 
 
 def load_here(name: str) -> Implementation:
@@ -63,10 +102,7 @@ def load_here(name: str) -> Implementation:
 
 
 def _made_or_none(name: str) -> Implementation | None:
-    try:
-        return _made(name)
-    except UserError:
-        return None
+    return _of_text(name, _written_or_none(name))
 
 
 def _made(name: str) -> Implementation | None:
@@ -74,7 +110,18 @@ def _made(name: str) -> Implementation | None:
 
     Raises UserError if nothing in it behaves like a scheme.
     """
-    written = _written(name)
+    return _of_text(name, _written(name))
+
+
+def _written_or_none(name: str) -> tuple[str, tuple[str, ...]] | None:
+    try:
+        return _written(name)
+    except UserError:
+        return None
+
+
+def _of_text(name: str, written: tuple[str, tuple[str, ...]] | None) -> Implementation | None:
+    """Return the implementation of an adapter's text, which is in no file."""
     if written is None:
         return None
     text, notes = written

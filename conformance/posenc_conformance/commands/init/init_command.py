@@ -48,8 +48,8 @@ def init(
         yield f"wrote {path}; nothing is judged until it is filled in"
     else:
         writer.write({path: blank})
-        yield f"no module called {name} can be imported here: this is a template to fill in"
-        yield f"wrote {path}; judge it with: pytest --impl={path}"
+        yield f"no module called {name} can be imported here: the adapter claims nothing yet"
+        yield f"wrote {path}; nothing is judged until it is filled in"
 
 
 def _stem(name: str) -> str:

@@ -10,13 +10,15 @@ from posenc_conformance.scheme_file.scheme import Call, Scheme
 
 
 def text(name: str, wanted: Sequence[str]) -> str:
-    """Return a template of an adapter for a library of this name.
+    """Return the start of an adapter for a library of this name that was not found.
 
-    It has the calls of the ``wanted`` schemes as comments.
+    It claims nothing: a claim of its own would be judged in place of the library. It has the calls
+    of the ``wanted`` schemes as comments.
 
     Raises UserError for a scheme that does not exist.
     """
-    return _read("adapter.py.txt").replace("NAME", name) + blocks(wanted)
+    looked = f"posenc init found no module called {name}, so nothing of it is called here yet."
+    return _start(name, name, looked) + blocks(wanted)
 
 
 def unfilled(stem: str, module: str, seen: Sequence[str], wanted: Sequence[str]) -> str:
@@ -28,10 +30,14 @@ def unfilled(stem: str, module: str, seen: Sequence[str], wanted: Sequence[str])
     Raises UserError for a scheme that does not exist.
     """
     looked = f"posenc init looked at {', '.join(seen) or 'nothing'}: none behaves like a scheme."
+    return _start(stem, module, looked) + blocks(wanted)
+
+
+def _start(stem: str, module: str, looked: str) -> str:
     lines = wrap(looked, 90, break_long_words=False)
     comment = "\n".join(f"    # {line}" for line in lines)
     start = _read("unfilled.py.txt").replace("STEM", stem).replace("NAME", module)
-    return start.replace("\nSEEN\n", f"\n{comment}\n") + blocks(wanted)
+    return start.replace("\nSEEN\n", f"\n{comment}\n")
 
 
 def _read(name: str) -> str:

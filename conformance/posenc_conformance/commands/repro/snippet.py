@@ -14,7 +14,7 @@ from posenc_conformance.checks import LEVELS, Check, Options, checks_of
 from posenc_conformance.checks.execution import Execution, execute
 from posenc_conformance.checks.model_adapter import LEVEL, subjects_of
 from posenc_conformance.checks.model_adapter import checks as checks_of_model
-from posenc_conformance.commands.init.in_memory import load_here
+from posenc_conformance.commands.init.in_memory import load_here, load_or_guess
 from posenc_conformance.commands.repro.conversation import conversation
 from posenc_conformance.commands.repro.record import Given, Made, Recorded
 from posenc_conformance.commands.repro.script import Script
@@ -49,7 +49,7 @@ class Circumstances:
     def load(self, name: str) -> Implementation:
         """Load an implementation: in this process, unless it is to have one of its own."""
         if self.how.place is Isolation.APART:
-            return load(name, self.how, self.schemes)
+            return load_or_guess(name, self.how, self.schemes)
         return load_here(name)
 
 
