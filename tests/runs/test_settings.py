@@ -99,3 +99,11 @@ def test_an_unknown_key_ends_the_run(pytester: pytest.Pytester) -> None:
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*no key 'impl'*", "hint: *keys are implementation, report, *"])
     result.stderr.no_fnmatch_line("*Traceback*")
+
+
+def test_a_missing_file_of_known_failures_is_one_error(pytester: pytest.Pytester) -> None:
+    pytester.makepyprojecttoml('[tool.posenc]\nknown = "gone.yaml"\n')
+    result = pytester.runpytest_subprocess("--impl=reference", "rope.yaml", "-m", "smoke")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*gone.yaml does not exist", "hint: write it with 'posenc known*"])
+    result.stderr.no_fnmatch_line("*Traceback*")

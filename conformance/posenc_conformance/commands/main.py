@@ -462,7 +462,9 @@ def _new(options: argparse.Namespace) -> int:
 
 def _init(options: argparse.Namespace) -> int:
     from posenc_conformance.commands.init.init_command import init
+    from posenc_conformance.commands.search_path import add_search_path
 
+    add_search_path()
     written = init(options.name, options.schemes, options.language, force=options.force)
     print("\n".join(written))
     return 0

@@ -4,6 +4,7 @@ Strict in both directions: an unlisted failure fails the run, and so does a list
 longer fails.
 """
 
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,7 +15,7 @@ import yaml
 
 from posenc_conformance.door import read_text
 from posenc_conformance.errors import UserError, in_line, printable
-from posenc_conformance.files import Writer
+from posenc_conformance.files import Writer, shown
 from posenc_conformance.report import difference
 from posenc_conformance.report.machine import applies
 from posenc_conformance.scheme_file.strict_yaml import load_yaml
@@ -79,6 +80,12 @@ def read_known(path: Path, ids_of: Callable[[str], Sequence[str]]) -> dict[str, 
 
 
 def _entries(path: Path) -> list[object]:
+    if not os.path.lexists(path):
+        raise UserError(
+            f"the file of known failures {shown(path)} does not exist",
+            f"write it with 'posenc known REPORT {shown(path)}', from what --posenc-report wrote; "
+            "or leave out --posenc-known, or known in [tool.posenc]",
+        )
     raw = load_yaml(path, read_text(path, HINT), HINT)
     if not isinstance(raw, dict) or raw.get(MARK) is True or raw.get(MARK) != FORMAT:
         raise UserError(f"{path} does not begin with '{MARK}: {FORMAT}'", HINT)

@@ -38,7 +38,7 @@ def init(
     guessed = guess(source, schemes) if source else Guess()
     if source and guessed.claims:
         missing = [scheme for scheme in schemes if scheme not in _schemes_of(guessed)]
-        writer.write({path: write.adapter(source, guessed) + template.blocks(missing)})
+        writer.write({path: write.adapter(source, guessed, Path.cwd()) + template.blocks(missing)})
         yield from write.words(source, guessed)
         yield f"wrote {path}; judge it with: pytest --impl={path}"
     elif source:

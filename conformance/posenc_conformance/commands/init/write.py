@@ -1,5 +1,7 @@
 """The text of an adapter, and the report on it."""
 
+import json
+import os
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
@@ -12,19 +14,21 @@ from posenc_conformance.commands.init.guess import Guess
 
 WIDTH = 100
 KEYS = "rope_query_key"
+MOST_UP = 2
+"""Folders above that of an adapter in which, or below which, a library is near it."""
 SHOWN = 6
 """The number of modules that are listed with the reason why they cannot be imported."""
 
 
-def adapter(library: Library, guess: Guess) -> str:
-    """Return the text of the adapter."""
+def adapter(library: Library, guess: Guess, place: Path | None = None) -> str:
+    """Return the text of the adapter, which is written into the folder ``place`` if into any."""
     name = library.module.__name__
     claims = [guess.claims[call] for call in guess.claims]
     drafts = [claim.fit.draft for claim in claims]
     lines = [
         f'"""Connects {name} to the posenc conformance kit; written by posenc init."""',
         "",
-        *_folder(library),
+        *_folder(library, place),
         *_bare(library, drafts),
         *header(drafts),
         *_setup(drafts),
@@ -51,13 +55,28 @@ def _setup(drafts: list[Draft]) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    return f'"{text}"'
+    return json.dumps(text, ensure_ascii=False)
 
 
-def _folder(library: Library) -> list[str]:
-    if library.folder is None or library.folder == Path.cwd():
+def _folder(library: Library, place: Path | None) -> list[str]:
+    """Return the lines that find a library in a file, from any working directory.
+
+    A path near the adapter is relative to it, so that both can be moved or cloned together.
+    """
+    folder = library.folder
+    if folder is None or folder == (place or Path.cwd()):
         return []
-    return ["import sys", "", f"sys.path.insert(0, {str(library.folder)!r})"]
+    steps = Path(os.path.relpath(folder, place)).parts if place else ()
+    up = steps.count("..")
+    if not steps or up > MOST_UP:
+        return ["import sys", "", f"sys.path.insert(0, {str(folder)!r})"]
+    near = " / ".join([f"Path(__file__).resolve().parents[{up}]", *map(_quoted, steps[up:])])
+    return [
+        "import sys",
+        "from pathlib import Path",
+        "",
+        f"sys.path.insert(0, str({near}))",
+    ]
 
 
 def _bare(library: Library, drafts: list[Draft]) -> list[str]:
