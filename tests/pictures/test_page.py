@@ -79,7 +79,9 @@ def test_a_page_tells_cause_picture_place_and_what_passed(run: Path) -> None:
         "Versions",
     ):
         assert words in content
-    assert content.index("10 failed") < content.index("<svg")
+    assert (
+        content.index("Failed: 1 of 2 claims") < content.index("10 failed") < content.index("<svg")
+    )
     texts = Texts()
     texts.feed(content)
     assert not texts.outside

@@ -21,6 +21,7 @@ from posenc_conformance.judge.verdict import Verdict, Wrong
 from posenc_conformance.judge.warnings_off import without_warnings
 from posenc_conformance.pytest_run.plan import Plan
 from posenc_conformance.report.causes import PROPERTY
+from posenc_conformance.report.document import ID
 from posenc_conformance.report.result import Place, Result
 
 OPTIONS = (
@@ -34,6 +35,31 @@ OPTIONS_OF_ENGINES = (
 """Options on which the id, the inputs or the result of a check depend."""
 NO_FAILURE = (pytest.skip.Exception, pytest.xfail.Exception, SkipTest)
 """Exceptions that pytest does not count as failures."""
+
+
+def alone(config: pytest.Config, plan: Plan | None, prefix: str) -> list[str]:
+    """Return the words of the command that runs one check, with the options of this run.
+
+    ID stands for the id of the check. Ids of checks in a test file begin with ``prefix``.
+    """
+    # A check of an engine takes several requests; 'posenc repro' shows any other call.
+    is_of_engine = plan is not None and plan.model_checks.level == deployed.LEVEL
+    named = [] if prefix or plan is None else [f"--impl={plan.implementation.name}"]
+    options = (*OPTIONS, *(OPTIONS_OF_ENGINES if is_of_engine else ()))
+    command = ["pytest"] if prefix or is_of_engine else ["posenc", "repro"]
+    repeated = [word for option in options for word in _repeated(config, option)]
+    return [*command, f"{prefix}{ID}", *named, *repeated]
+
+
+def _repeated(config: pytest.Config, option: str) -> Iterator[str]:
+    """Yield an option as it was given; nothing if it was not."""
+    value = config.getoption(_field(option))
+    if value is True:
+        yield f"--{option}"
+    elif value:
+        yield from (
+            f"--{option}={each}" for each in (value if isinstance(value, list) else [value])
+        )
 
 
 def _field(option: str) -> str:
@@ -250,22 +276,8 @@ class CheckNode(pytest.Item):
     @property
     def _alone(self) -> str:
         """The command that runs only this check, with the options of this run."""
-        # A check of an engine takes several requests; 'posenc repro' shows any other call.
-        is_of_engine = self.check.level == deployed.LEVEL
-        named = [] if self.prefix else [f"--impl={shlex.quote(self.plan.implementation.name)}"]
-        options = (*OPTIONS, *(OPTIONS_OF_ENGINES if is_of_engine else ()))
-        words = [word for option in options for word in self._repeated(option)]
-        command = "pytest" if self.prefix or is_of_engine else "posenc repro"
-        return " ".join([command, shlex.quote(self.nodeid), *named, *words])
-
-    def _repeated(self, option: str) -> Iterator[str]:
-        """Yield an option as it was given; nothing if it was not."""
-        value = self.config.getoption(_field(option))
-        if value is True:
-            yield f"--{option}"
-        elif value:
-            for each in value if isinstance(value, list) else [value]:
-                yield f"--{option}={shlex.quote(str(each))}"
+        words = alone(self.config, self.plan, self.prefix)
+        return shlex.join(word.replace(ID, self.check_id) for word in words)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the file, a line number and the heading of a failure.

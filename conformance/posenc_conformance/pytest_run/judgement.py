@@ -1,7 +1,7 @@
 """The judgement of one implementation in a run: its results and their report."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import pytest
@@ -21,7 +21,7 @@ UNFINISHED = "the run went on when this was written, and has not written its end
 class Judgement:
     """The results of judging one implementation."""
 
-    def __init__(self, plan: Plan | None = None) -> None:
+    def __init__(self, plan: Plan | None = None, alone: Sequence[str] = ()) -> None:
         self.plan = plan
         """What is judged; None if other processes judge, which send their frame at the end."""
         self.frame: Frame | None = None
@@ -31,6 +31,8 @@ class Judgement:
         self.expected: set[str] = set()
         """Ids of checks whose failure an xfail mark of the project expects."""
         self.interrupted = ""
+        self.alone = alone
+        """Words of the command that repeats one check."""
         self.is_filtered = False
         """Whether ``-m`` or ``-k`` narrows the selection."""
 
@@ -65,11 +67,12 @@ class Judgement:
     def report(self) -> Report:
         """All results, in the form of the published schema."""
         results = list(self.results.values())
-        return document.build(self._frame, results, interrupted=self.interrupted)
+        return document.build(self._frame, results, interrupted=self.interrupted, alone=self.alone)
 
     def report_so_far(self) -> Report:
         """Return an interim report, marked as unfinished."""
-        return document.build(self._frame, list(self.results.values()), interrupted=UNFINISHED)
+        results = list(self.results.values())
+        return document.build(self._frame, results, interrupted=UNFINISHED, alone=self.alone)
 
     @property
     def _frame(self) -> Frame:

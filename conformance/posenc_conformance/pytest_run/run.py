@@ -28,6 +28,7 @@ from posenc_conformance.pytest_run.items import (
     ModelFile,
     SpecFile,
     SpecFolder,
+    alone,
 )
 from posenc_conformance.pytest_run.judgement import Judgement, show
 from posenc_conformance.pytest_run.options import Request
@@ -91,9 +92,15 @@ class Run:
 
     def judge(self, plan: Plan, prefix: str = "") -> None:
         """Add the judgement of a plan, whose checks' ids begin with ``prefix``."""
-        judgement = Judgement(plan)
+        judgement = Judgement(plan, alone(self.config, plan, prefix))
         judgement.is_filtered = bool(self.config.option.markexpr or self.config.option.keyword)
         self.judgements[prefix] = judgement
+
+    def _judgement(self, prefix: str) -> Judgement:
+        """Return a judgement; one without a plan if other processes judge."""
+        if prefix not in self.judgements:
+            self.judgements[prefix] = Judgement(None, alone(self.config, None, prefix))
+        return self.judgements[prefix]
 
     @property
     def _plan(self) -> Plan | None:
@@ -242,7 +249,7 @@ class Run:
         entry = causes.found_by(report)
         if entry is not None and (report.when == "call" or report.failed):
             prefix = report.nodeid.removesuffix(entry["id"])
-            judgement = self.judgements.setdefault(prefix, Judgement())
+            judgement = self._judgement(prefix)
             judgement.note(entry, report.duration)
             judgement.expect(entry["id"], _is_expected(report))
             self._keep_report()
@@ -255,7 +262,7 @@ class Run:
     def pytest_testnodedown(self, node: Any) -> None:
         """Take the frames of judgements in test files from a pytest-xdist worker."""
         for prefix, fields in getattr(node, "workeroutput", {}).get(PROPERTY, {}).items():
-            self.judgements.setdefault(prefix, Judgement()).frame = Frame(**fields)
+            self._judgement(prefix).frame = Frame(**fields)
 
     def pytest_report_teststatus(
         self, report: pytest.TestReport | pytest.CollectReport

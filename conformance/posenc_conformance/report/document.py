@@ -19,6 +19,8 @@ from posenc_conformance.report.result import Result
 from posenc_conformance.scheme_file.scheme import Scheme
 
 FORMAT = 1
+ID = "{id}"
+"""Stands for the id of a check in the command that repeats it."""
 VERDICTS = tuple(str(verdict) for verdict in Verdict if verdict is not Verdict.NOT_CLAIMED)
 
 
@@ -55,10 +57,17 @@ class Frame:
         return [id for name in (*self.schemes, *self.models) for id in by_file.get(name, ())]
 
 
-def build(frame: Frame, results: Sequence[Result], *, interrupted: str = "") -> Report:
+def build(
+    frame: Frame,
+    results: Sequence[Result],
+    *,
+    interrupted: str = "",
+    alone: Sequence[str] = (),
+) -> Report:
     """Build the report of a run; ``report.schema.json`` describes it.
 
-    ``interrupted`` says what ended the run early, if anything.
+    ``interrupted`` says what ended the run early, if anything; ``alone`` are the words of the
+    command that repeats one check.
     """
     uncovered = {check.id: check.message for check in results if check.verdict == "not_claimed"}
     everything, planned = frame.ids(frame.everything), frame.ids(frame.claimed)
@@ -75,6 +84,7 @@ def build(frame: Frame, results: Sequence[Result], *, interrupted: str = "") -> 
         "kit": __version__,
         "implementation": {"name": frame.name, "versions": dict(frame.versions)},
         **({"interrupted": interrupted} if interrupted else {}),
+        **({"alone": [*alone]} if alone else {}),
         "schemes": [*frame.schemes],
         **({"models": [*frame.models]} if frame.models else {}),
         "summary": {

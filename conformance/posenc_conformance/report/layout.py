@@ -92,6 +92,7 @@ Report = TypedDict(
         "kit": str,
         "implementation": ImplementationEntry,
         "interrupted": NotRequired[str],
+        "alone": NotRequired[list[str]],
         "schemes": list[str],
         "models": NotRequired[list[str]],
         "models_not_claimed": NotRequired[list[str]],

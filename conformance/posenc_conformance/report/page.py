@@ -4,6 +4,7 @@ Its pictures come from the report. The script only filters, and the page works w
 """
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Literal
 from posenc_conformance.files import Writer, is_sealed, sealed
 from posenc_conformance.pictures.picture import Lines, Picture, from_plain, line, to_number
 from posenc_conformance.pictures.svg import STYLE, draw
+from posenc_conformance.report.document import ID
 from posenc_conformance.report.layout import CheckEntry, Report, RowEntry
 
 BEGINNING = "<!doctype html><!-- posenc page, format 1 -->"
@@ -24,11 +26,13 @@ FEW = 40
 """Most failures of a claim, and most lines of a list, that a page shows."""
 LARGEST_OF_TEXTS, LARGEST_OF_ROWS = 150_000, 150_000
 """Characters that all failed claims may take besides pictures, and all passed ones."""
+CAUSES = 6
+"""Most causes that the head of a page lists."""
 BAD: tuple[Literal["failed", "known", "blocked"], ...] = ("failed", "known", "blocked")
 RULES = """
 :root{color-scheme:light dark}body{font:16px/1.5 sans-serif;margin:0 auto;max-width:60rem;
 padding:1rem;background:#fff;color:#1b1f24}h1{font-size:1.4rem}h2{font-size:1.15rem}
-h3{font-size:1rem;overflow-wrap:anywhere}.verdict{font-size:1.2rem;border-left:.4rem solid;
+h3{font-size:1rem;overflow-wrap:anywhere}.verdict strong{font-size:1.2rem}.verdict{border-left:.4rem solid;
 padding-left:.7rem}section section,.wide{border-top:1px solid #8a939c;margin-top:1rem}
 pre,code{font-family:monospace;font-size:.85rem}pre{overflow-x:auto;background:#eceff2;
 padding:.6rem}table{border-collapse:collapse}td,th{padding:.2rem .7rem;text-align:left}
@@ -72,9 +76,11 @@ def page(report: Report) -> str:
     pictures = _Pictures()
     parts = [
         f'{BEGINNING}<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
-        f'content="width=device-width"><title>posenc: {name}</title><style>{STYLE}{RULES}</style>'
+        f'content="width=device-width"><title>{escape(headline(report))}: {name}</title><style>{STYLE}{RULES}</style>'
         f"</head><body><main><h1>posenc: {name}</h1>",
-        f'<p class="verdict"><strong>{escape(verdict(report))}</strong></p>',
+        f'<div class="verdict"><p><strong>{escape(headline(report))}</strong></p>',
+        *_causes(report),
+        "</div>",
         '<form hidden><label>Filter <input id="filter" type="search"></label> <span id="told" '
         'role="status"></span><p>The key / goes to the filter, Escape empties it.</p></form>',
         *_failed(report, pictures),
@@ -84,6 +90,35 @@ def page(report: Report) -> str:
     ]
     whole = "\n".join(parts) + f"</main><script>{SCRIPT}</script></body></html>\n"
     return sealed(whole)
+
+
+def headline(report: Report) -> str:
+    """Say in a few words whether a run passed, and how many claims did not."""
+    claims = _claims(report, "passed", *BAD, "silent")
+    failed = len(_claims(report, "failed", "blocked"))
+    if report.get("interrupted") or not claims:
+        return verdict(report)
+    of_all = f"{len(claims)} claim{'s' * (len(claims) > 1)}"
+    return f"Failed: {failed} of {of_all}" if failed else f"Passed: {of_all}"
+
+
+def _causes(report: Report) -> Iterator[str]:
+    """Yield the counts of checks, and what made claims fail, the most frequent cause first."""
+    if headline(report) != verdict(report):
+        yield f"<p>{escape(verdict(report))}</p>"
+    causes: Counter[str] = Counter()
+    for check in report["checks"]:
+        if check["verdict"] == "failed":
+            named = [words for _, words in check["explanations"][:1]]
+            causes[(named or [check.get("recovered") or "without a known cause"])[0]] += 1
+    if causes:
+        yield "<ul>"
+        yield from (
+            f"<li>{count} failed: {_line(cause)}</li>"
+            for cause, count in causes.most_common(CAUSES)
+        )
+        more = len(causes) - CAUSES
+        yield f"<li>and {more} more causes</li></ul>" if more > 0 else "</ul>"
 
 
 def verdict(report: Report) -> str:
@@ -142,10 +177,11 @@ def _failed(report: Report, pictures: _Pictures) -> Iterator[str]:
         return
     yield "<section><h2>Not passed</h2>"
     name = report["implementation"]["name"][:LONGEST_LINE]
+    alone = report.get("alone", ["posenc", "repro", ID, f"--impl={name}"])
     yield from _fitting(
         (
             f"<section data-part><h3>{_line(f'{call}, {combination}')}</h3>",
-            *_claim(checks, name, pictures),
+            *_claim(checks, alone, pictures),
             "</section>",
         )
         for (_, call, combination), checks in claims.items()
@@ -171,7 +207,9 @@ def _fitting(claims: Iterable[Sequence[str]]) -> Iterator[str]:
         yield f"<p>and {left} more, in the report</p>"
 
 
-def _claim(checks: Sequence[CheckEntry], name: str, pictures: _Pictures) -> Iterator[str]:
+def _claim(
+    checks: Sequence[CheckEntry], alone: Sequence[str], pictures: _Pictures
+) -> Iterator[str]:
     """Yield causes, the failure that shows most, its picture, and the names of the others."""
     causes = dict.fromkeys(
         check["explanations"][0][1] if check["explanations"] else check.get("recovered", "")
@@ -183,8 +221,8 @@ def _claim(checks: Sequence[CheckEntry], name: str, pictures: _Pictures) -> Iter
     yield from pictures.drawn([from_plain(each) for each in first.get("pictures", [])])
     yield f'<pre tabindex="0">{escape(first["message"][:LONGEST])}</pre>'
     if first["verdict"] in ("failed", "known"):
-        command = f"posenc repro {shlex.quote(first['id'])} --impl={shlex.quote(name)}"
-        yield f"<p>Reproduce it: <code>{_line(command)}</code></p>"
+        command = shlex.join(word.replace(ID, first["id"]) for word in alone)
+        yield f"<p>Reproduce it: <code>{escape(command[:LONGEST])}</code></p>"
     if len(checks) > 1:
         yield f"<details><summary>{len(checks)} checks</summary><ul>"
         yield from (f"<li>{escape(c['verdict'])}: {_line(c['id'])}</li>" for c in checks[:FEW])

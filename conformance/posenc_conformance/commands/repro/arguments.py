@@ -25,8 +25,8 @@ def add_repro(parser: argparse.ArgumentParser) -> None:
 def circumstances_of(options: argparse.Namespace) -> "Circumstances":
     """Return what the run was given, with the search path of pytest's settings."""
     from posenc_conformance.checks import Options
-    from posenc_conformance.commands.search_path import add_search_path
     from posenc_conformance.commands.repro.snippet import Circumstances
+    from posenc_conformance.commands.search_path import add_search_path
     from posenc_conformance.models.file import model_file
     from posenc_conformance.registry import load_all
     from posenc_conformance.remote.load import How
