@@ -444,6 +444,29 @@ def test_both_models_are_named_if_the_numbers_fit_both() -> None:
     assert any("Llama 3.2 3B" in text for text in texts)
 
 
+def test_the_best_of_many_explanations_are_shown_and_the_others_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scaled = {"base": 1e6, "factor": 4.0, "original_max_position_embeddings": 32768}
+    path = tmp_path / "printed.txt"
+    printed = [f"{value:.4e}" for value in posenc.yarn_frequencies(128, **scaled)]
+    path.write_text("\n".join(printed), encoding="utf-8")
+    assert main(["identify", str(path), "--all"]) == 0
+    everything = capsys.readouterr().out
+    assert main(["identify", str(path)]) == 0
+    best = capsys.readouterr().out
+    count = int(everything.split()[0])
+    assert best.splitlines()[0] == everything.splitlines()[0]
+    assert best.endswith(f"and {count - 3} more: --all\n")
+    shown = best.splitlines()[1:-1]
+    assert all(line in everything for line in shown)
+    assert [line.startswith("yarn: ") for line in shown] == [True, False] * 3
+    assert all("base 1000000, factor 4" in line for line in shown[::2])
+    np.save(tmp_path / "one.npy", (1e4 ** (-np.arange(64) / 64)).astype(np.float32))
+    assert main(["identify", str(tmp_path / "one.npy")]) == 0
+    assert "--all" not in capsys.readouterr().out
+
+
 def stepped(dim: int, base: float, factor: float, first: int) -> Array:
     """Return frequencies of YaRN with a step instead of a ramp, at pair ``first``."""
     frequencies = base ** (-np.arange(0, dim, 2) / dim)

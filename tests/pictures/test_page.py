@@ -13,7 +13,7 @@ import pytest
 from posenc_conformance.commands.main import main
 from posenc_conformance.files import sealed
 from posenc_conformance.report.difference import read_report
-from posenc_conformance.report.page import BEGINNING, LARGEST_OF_PICTURES, page, verdict
+from posenc_conformance.report.page import BEGINNING, LARGEST_OF_PICTURES, headline, page, verdict
 
 ADAPTER = """
 import posenc
@@ -102,6 +102,27 @@ def test_the_page_of_a_report_is_that_of_its_run(
     assert main(["report", "r.json", "--html", "notes.html"]) == 2
     assert "is no page of posenc" in capsys.readouterr().err
     assert (run / "notes.html").read_text(encoding="utf-8") == "<p>mine"
+
+
+def test_a_page_repeats_the_options_of_its_run(run: Path) -> None:
+    report = read_report(run / "r.json")
+    assert report["alone"] == ["posenc", "repro", "{id}", "--impl=mine.py:Mine"]
+    words = ["pytest", "tests/a b.py::{id}", "--posenc-seed=3", "--posenc-timeout=2"]
+    content = page({**report, "alone": words})
+    assert re.search(r"<code>pytest &#x27;tests/a b.py::rope.yaml::.*--posenc-timeout=2</", content)
+    del report["alone"]  # as one of an older kit
+    assert "--impl=mine.py:Mine</code>" in page(report)
+
+
+def test_the_head_of_a_page_counts_claims_and_causes(run: Path) -> None:
+    report = read_report(run / "r.json")
+    head = page(report).partition("<form")[0]
+    assert "<title>Failed: 1 of 2 claims: mine.py:Mine</title>" in head
+    assert re.search(r"<li>\d+ failed: matches base 20000; 10000 was asked for</li>", head)
+    right = [check for check in report["checks"] if check["scheme"] == "sinusoidal"]
+    passed: Any = {**report, "checks": right}
+    assert headline(passed) == "Passed: 1 claim"
+    assert "did not finish" in headline({**report, "interrupted": "Ctrl-C"})
 
 
 def test_a_page_that_somebody_changed_is_kept(

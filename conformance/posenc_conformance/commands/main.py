@@ -132,6 +132,9 @@ def _parser() -> argparse.ArgumentParser:
     identify.add_argument(
         "arrays", nargs="*", default=[], metavar="ARRAY", help="which, if there are several"
     )
+    identify.add_argument(
+        "--all", action="store_true", help="show all explanations that fit alike, not the best ones"
+    )
     identify.set_defaults(run=_identify)
     model = commands.add_parser("model", help="what a model computes, and what mistakes cost")
     model.add_argument(
@@ -261,11 +264,12 @@ class _Progress:
 
 
 def _identify(options: argparse.Namespace) -> int:
-    from posenc_conformance.commands.identify.answers import told_of_file
+    from posenc_conformance.commands.identify.answers import MOST, told_of_file
 
     any_known = False
     file, progress = Path(options.file), _Progress()
-    told = told_of_file(file, options.arrays, options.posenc_schemes, progress.tell)
+    most = None if options.all else MOST
+    told = told_of_file(file, options.arrays, options.posenc_schemes, progress.tell, most=most)
     for lines, is_known in told:
         print(lines, flush=True)
         any_known = any_known or is_known

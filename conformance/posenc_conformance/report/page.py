@@ -33,7 +33,8 @@ RULES = """
 :root{color-scheme:light dark}body{font:16px/1.5 sans-serif;margin:0 auto;max-width:60rem;
 padding:1rem;background:#fff;color:#1b1f24}h1{font-size:1.4rem}h2{font-size:1.15rem}
 h3{font-size:1rem;overflow-wrap:anywhere}.verdict strong{font-size:1.2rem}
-.verdict{border-left:.4rem solid;padding-left:.7rem}section section,.wide{border-top:1px solid #8a939c;margin-top:1rem}
+.verdict{border-left:.4rem solid;padding-left:.7rem}
+section section,.wide{border-top:1px solid #8a939c;margin-top:1rem}
 pre,code{font-family:monospace;font-size:.85rem}pre{overflow-x:auto;background:#eceff2;
 padding:.6rem}table{border-collapse:collapse}td,th{padding:.2rem .7rem;text-align:left}
 tr{border-top:1px solid #8a939c}.wide{overflow-x:auto}svg.px{max-width:100%;height:auto}

@@ -1,5 +1,6 @@
 """Identify a saved array: find the call whose result it is, maybe with a known mistake."""
 
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -35,6 +36,13 @@ FARTHEST = 0.25
 """An array that is off by more than this part of the largest value is near no call."""
 
 
+MOST = 3
+"""Most explanations of one array that are shown unless all are asked for."""
+AS_IN = "\n  as in "
+"""What stands before the models that have an explanation's numbers."""
+NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+ROUND = 6
+"""Most significant digits of a number that a person may have chosen."""
 Progress = Callable[[str], None]
 """Takes a line that says what is being tried."""
 
@@ -251,10 +259,13 @@ def told_of_file(
     names: Sequence[str],
     folders: Sequence[str] = (),
     progress: Progress = silent,
+    *,
+    most: int | None = MOST,
 ) -> Iterator[tuple[str, bool]]:
     """Yield lines that identify each array of a file, each with whether it is identified.
 
-    Each array is dropped before the next one is read. ``progress`` gets a line before each.
+    Each array is dropped before the next one is read. ``progress`` gets a line before each. Of
+    explanations that fit alike, ``most`` are shown, or all if it is None.
     """
     tables = read_tables(path, names)
     first = next(tables)  # an unreadable file is reported without loading any scheme
@@ -265,7 +276,7 @@ def told_of_file(
             continue
         number, count = table.place
         progress(f"{path}: array {number:,} of {count:,}")
-        text, is_known = _told(table, schemes, progress)
+        text, is_known = _told(table, schemes, progress, most)
         if table.name:
             shape = " × ".join(map(str, table.array.shape))
             yield f"{in_line(table.name)} ({shape}, {dtype_name(table.array)})", False
@@ -273,15 +284,28 @@ def told_of_file(
         yield text, is_known
 
 
-def _told(table: Table, known: Sequence[KnownScheme], progress: Progress) -> tuple[str, bool]:
+def _told(
+    table: Table, known: Sequence[KnownScheme], progress: Progress, most: int | None
+) -> tuple[str, bool]:
     """Return a text that identifies an array by parts of it, and whether one is identified."""
     texts = []
     for part in parts_of(table.array):
         explanations, otherwise = answers(replace(table, array=part.array), known, progress)
         several = [f"{len(explanations)} explanations fit alike:"] if len(explanations) > 1 else []
         looked_at = [f"looked at: {part.words}"] if part.words else []
-        texts.append("\n".join([*looked_at, *several, *(explanations or [otherwise])]))
+        shown = sorted(explanations, key=_likelihood)[:most] if several else explanations
+        left = len(explanations) - len(shown)
+        more = [f"and {left} more: --all"] if left else []
+        texts.append("\n".join([*looked_at, *several, *(shown or [otherwise]), *more]))
         if explanations:
             return texts[-1], True
     large = f"an array of shape {in_line(table.array.shape)} is too large to be looked at"
     return next(iter(texts), large), False
+
+
+def _likelihood(explanation: str) -> tuple[bool, bool, int]:
+    """Rank explanations that fit alike: numbers of released models first, then round numbers."""
+    line, _, _ = explanation.partition("\n")
+    numbers = [each.replace(".", "").strip("0") for each in NUMBER.findall(line)]
+    is_odd = any(len(digits) > ROUND for digits in numbers)
+    return AS_IN not in explanation, is_odd, sum(map(len, numbers))
