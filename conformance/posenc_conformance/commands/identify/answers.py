@@ -260,7 +260,7 @@ def told_of_file(
     folders: Sequence[str] = (),
     progress: Progress = silent,
     *,
-    most: int | None = MOST,
+    most: int | None = None,
 ) -> Iterator[tuple[str, bool]]:
     """Yield lines that identify each array of a file, each with whether it is identified.
 

@@ -28,6 +28,30 @@ LOOKS = re.compile(
     r"(window|sliding|local|causal).*mask|mask.*(window|causal)|sliding_window"
 )
 AVOID = re.compile(r"^_|test|bench|example|script|demo|setup|conftest|train|cli$|main$|convert")
+QUERIES = frozenset(["x", "q", "query", "queries", "xq"])
+KEYS = frozenset(["k", "key", "keys", "xk"])
+PLACES = frozenset(
+    [
+        "positions",
+        "position",
+        "position_ids",
+        "pos_ids",
+        "pos",
+        "input_pos",
+        "offset",
+        "start_pos",
+        "position_offset",
+        "pos_offset",
+        "start_position",
+    ]
+)
+BASES = frozenset(["base", "theta", "rope_theta", "rope_base"])
+"""Names of the parameters of a rotation whose own name does not tell that it is one."""
+ACTS = re.compile(
+    r"save|write|dump|delete|remove|clear|send|post|plot|draw|show|print|log|load|read|open|train|"
+    r"test|move|set_|update|insert|append"
+)
+"""Names of functions that may do more than compute: they are not called only for their form."""
 MOST_MODULES = 80
 MOST_SECONDS = 20.0
 RELATIVE = re.compile(r"^\s*from\s+\.", re.MULTILINE)
@@ -79,6 +103,8 @@ class Library:
     """Modules that cannot be imported, each with the reason."""
     bare: Mapping[str, str]
     """Packages whose own code fails, each with the reason: only their modules are imported."""
+    by_form: tuple[Found, ...] = ()
+    """Functions whose parameters alone, not their names, look like those of a rotation."""
 
 
 @dataclass
@@ -116,7 +142,9 @@ def library(name: str) -> Library | None:
         if search.bare.get(target) and len(modules) == 1:
             reason = search.bare[target]
             raise UserError(f"{target} cannot be imported: {reason}", "install what it needs")
-    candidates = list(_of_modules(modules))
+    everything = list(_of_modules(modules))
+    candidates = [each for each in everything if LOOKS.search(each.named)]
+    by_form = tuple(each for each in everything if each not in candidates and _turns(each))
     if attribute:
         if not hasattr(module, attribute):
             raise UserError(f"{target} has no attribute {attribute!r}", "check the spelling")
@@ -125,7 +153,14 @@ def library(name: str) -> Library | None:
             raise UserError(f"{target}.{attribute} is not a function or class", "name one that is")
         candidates = [requested, *(other for other in candidates if other.path != attribute)]
     return Library(
-        module, tuple(candidates), attribute, search.left_out, folder, search.failed, search.bare
+        module,
+        tuple(candidates),
+        attribute,
+        search.left_out,
+        folder,
+        search.failed,
+        search.bare,
+        by_form,
     )
 
 
@@ -287,8 +322,16 @@ def _of_modules(modules: Sequence[ModuleType]) -> Iterator[Found]:
                 continue
             for candidate in _all_of(module.__name__, name, value):
                 seen.add(id(value))
-                if LOOKS.search(candidate.named):
-                    yield candidate
+                yield candidate
+
+
+def _turns(found: Found) -> bool:
+    """Return whether a function takes queries, perhaps keys, and places, and needs nothing else."""
+    if found.is_class or ACTS.search(found.named):
+        return False
+    names = {each.name.lower() for each in found.parameters}
+    needed = {each.name.lower() for each in found.parameters if each.default is each.empty}
+    return bool(names & QUERIES and names & PLACES) and needed <= QUERIES | KEYS | PLACES | BASES
 
 
 def _all_of(module: str, name: str, value: Any) -> Iterator[Found]:

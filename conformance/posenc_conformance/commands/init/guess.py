@@ -54,8 +54,21 @@ class Guess:
         return [f"{each.path}.{name}" for each in classes for name in unused_methods(each, body)]
 
 
+def examine(library: Library, schemes: Sequence[str] = ()) -> tuple[Library, Guess]:
+    """Return the findings about a library, which has only the candidates that were tried.
+
+    If no name of a function tells what it does, those with the parameters of a rotation are tried.
+    """
+    found = guess(library, schemes)
+    if found.claims or library.asked or not library.by_form:
+        return library, found
+    by_form = replace(library, found=library.by_form)
+    again = guess(by_form, schemes)
+    return (by_form, again) if again.claims else (library, found)
+
+
 def guess(library: Library, schemes: Sequence[str] = ()) -> Guess:
-    """Try every candidate for each call that its name suggests.
+    """Try every candidate for each call that its name, or its form, suggests.
 
     ``schemes`` restricts the calls; without any, all are tried.
     """
@@ -73,7 +86,9 @@ def guess(library: Library, schemes: Sequence[str] = ()) -> Guess:
         looking = [
             entry
             for entry in tried
-            if entry.path == library.asked or re.search(hint, entry.named)
+            if entry.path == library.asked
+            or re.search(hint, entry.named)
+            or (name == "rope" and entry in library.by_form)
             if not _settled(entry, name, right)
         ]
         for fit, others in _tried(scheme, call, looking, library.asked):

@@ -19,7 +19,7 @@ from posenc_conformance.adapters.find import (
 )
 from posenc_conformance.commands.init import write
 from posenc_conformance.commands.init.candidates import library
-from posenc_conformance.commands.init.guess import guess
+from posenc_conformance.commands.init.guess import examine
 from posenc_conformance.errors import UserError
 from posenc_conformance.files import write_whole
 from posenc_conformance.judge.process_state import preventing_exit
@@ -133,9 +133,9 @@ def _of_text(name: str, written: tuple[str, tuple[str, ...]] | None) -> Implemen
 def _written(name: str) -> tuple[str, tuple[str, ...]] | None:
     """Return the text of the adapter, and lines on it."""
     source = library(name)
-    found = guess(source) if source is not None else None
-    if source is None or found is None:
+    if source is None:
         return None
+    source, found = examine(source)
     if not found.claims:
         seen = ", ".join(part.path for part in source.found) or "none"
         raise UserError(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from posenc_conformance.commands.init import languages, template, write
 from posenc_conformance.commands.init.candidates import Library, library
-from posenc_conformance.commands.init.guess import Guess, guess
+from posenc_conformance.commands.init.guess import Guess, examine
 from posenc_conformance.errors import UserError
 from posenc_conformance.files import Writer
 
@@ -35,7 +35,9 @@ def init(
     writer.demand([path])
     blank = template.text(stem, schemes)
     source = library(name)
-    guessed = guess(source, schemes) if source else Guess()
+    guessed = Guess()
+    if source:
+        source, guessed = examine(source, schemes)
     if source and guessed.claims:
         missing = [scheme for scheme in schemes if scheme not in _schemes_of(guessed)]
         writer.write({path: write.adapter(source, guessed, Path.cwd()) + template.blocks(missing)})
