@@ -374,6 +374,21 @@ def test_the_command_has_three_exit_codes(
     assert main(["compare", str(llama), str(tmp_path / "none")]) == 2
 
 
+def test_a_slow_comparison_says_which_layer_it_reads(
+    llama: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    right = write_converted(tmp_path / "right", to_gguf(original("llama")))
+    for patience, is_told in ((60.0, False), (0.0, True)):
+        monkeypatch.setattr("posenc_conformance.commands.main.PATIENCE", patience)
+        assert main(["compare", str(llama), str(right), "--json"]) == 0
+        said = capsys.readouterr()
+        assert ("posenc: comparing layer 1 of " in said.err) is is_told
+        json.loads(said.out)
+
+
 def test_json_has_what_the_text_says(llama: Path, tmp_path: Path) -> None:
     wrong = write_converted(tmp_path / "wrong", to_gguf(original("llama")))
     read = json.loads(document(compared(llama, wrong)))

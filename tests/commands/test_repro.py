@@ -141,6 +141,22 @@ def shows_a_failure(said: str) -> bool:
     return too_large or differing or any(words in said for words in WORDS)
 
 
+def test_a_slow_repetition_says_what_it_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    body = ROPE.format(dtype='"float32"', body="    return x")
+    Path("slow_lib.py").write_text(HEAD + body, encoding="utf-8")
+    id = "rope.yaml::golden::half-d4-start[float32]"
+    for patience, is_told in ((60.0, False), (0.0, True)):
+        monkeypatch.setattr("posenc_conformance.commands.main.PATIENCE", patience)
+        assert main(["repro", id, "--impl=slow_lib.py"]) == 0
+        said = capsys.readouterr()
+        assert ("posenc: loading slow_lib.py" in said.err) is is_told
+        assert (f"posenc: running {id}" in said.err) is is_told
+        assert "posenc:" not in said.out
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("id", "body"), [(id, body) for id, bodies in MISTAKES.items() for body in bodies]

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
+from threading import Event, Thread
 from time import monotonic
 
 from posenc_conformance.commands.judge.arguments import (
@@ -244,20 +245,45 @@ def _completion(options: argparse.Namespace) -> int:
 
 
 def _repro(options: argparse.Namespace) -> int:
+    from dataclasses import replace
+
     from posenc_conformance.commands.repro.snippet import snippet
 
-    print(snippet(options.id, options.impl, circumstances_of(options)))
+    with _Progress() as progress:
+        run = replace(circumstances_of(options), progress=progress.tell)
+        text = snippet(options.id, options.impl, run)
+    print(text)
     return 0
 
 
 class _Progress:
-    """Progress messages of a slow command, now and then, on standard error."""
+    """Progress messages of a slow command, now and then, on standard error.
+
+    As a context manager, it repeats the last message while a long step says nothing.
+    """
 
     def __init__(self) -> None:
         self._last = monotonic()
+        self._words = ""
+        self._is_over = Event()
+        self._watch = Thread(target=self._repeat, daemon=True)
+
+    def __enter__(self) -> "_Progress":
+        self._watch.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._watch.join()
+
+    def _repeat(self) -> None:
+        while not self._is_over.wait(PATIENCE):
+            if self._words:
+                self.tell(self._words)
 
     def tell(self, words: str) -> None:
         """Print ``words``, unless a message has just been printed."""
+        self._words = words
         if monotonic() - self._last > PATIENCE:
             self._last = monotonic()
             print(f"posenc: {words}", file=sys.stderr, flush=True)
@@ -293,7 +319,8 @@ def _model(options: argparse.Namespace) -> int:
 def _compare(options: argparse.Namespace) -> int:
     from posenc_conformance.commands.compare import compare_command
 
-    found = compare_command.compare(options.original, options.converted)
+    with _Progress() as progress:
+        found = compare_command.compare(options.original, options.converted, progress.tell)
     lines = [compare_command.document(found)] if options.json else compare_command.lines(found)
     print("\n".join(lines))
     return found.exit_code

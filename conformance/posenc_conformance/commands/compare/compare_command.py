@@ -15,8 +15,9 @@ from posenc_conformance.commands.compare.meanings import compare_meanings
 from posenc_conformance.commands.compare.projections import groups_of, layers_of
 from posenc_conformance.commands.compare.stored import COLUMNS, HINT
 from posenc_conformance.commands.compare.unread import unread_rows
-from posenc_conformance.commands.compare.weights import compare_weights
+from posenc_conformance.commands.compare.weights import Progress, compare_weights, silent
 from posenc_conformance.door import named
+from posenc_conformance.files import shown
 from posenc_conformance.models.cost import POSITIONS, Cost, cost
 from posenc_conformance.models.meaning import written
 from posenc_conformance.models.misreadings import MISTAKES
@@ -56,14 +57,17 @@ class Comparison:
         return 1 if self.differs else 2 if self.unread else 0
 
 
-def compare(original: str, converted: str) -> Comparison:
+def compare(original: str, converted: str, progress: Progress = silent) -> Comparison:
     """Compare a converted checkpoint with the original one.
+
+    ``progress`` gets a line that says what is being compared, before each layer.
 
     Raises UserError for files that cannot be read, and for configurations that are not understood.
     """
+    progress(f"reading {shown(original)} and {shown(converted)}")
     sides = open_checkpoint(Path(original)), open_checkpoint(Path(converted))
     with named(f"{original} and {converted}", HINT, "cannot be compared"):
-        rows = [_with_costs(found, sides[0]) for found in compare_weights(*sides)]
+        rows = [_with_costs(found, sides[0]) for found in compare_weights(*sides, progress)]
         findings = (*compare_meanings(*sides), *compare_heads(*sides), *rows)
         unread = tuple(unread_rows(*sides))
     return Comparison(*sides, findings, unread, tuple(_skipped(*sides)))

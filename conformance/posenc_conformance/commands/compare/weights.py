@@ -1,6 +1,6 @@
 """The rows of queries and keys: whether the converted file has the order that its code needs."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -54,7 +54,17 @@ WITH_ONE: Mapping[str, tuple[str, ...]] = {
 """Types whose norms multiply by 1 + w, with the forms that store 1 + w in place of w."""
 
 
-def compare_weights(original: Checkpoint, converted: Checkpoint) -> list[Finding]:
+Progress = Callable[[str], None]
+"""Takes a line that says what is being done."""
+
+
+def silent(words: str) -> None:
+    """Show no progress."""
+
+
+def compare_weights(
+    original: Checkpoint, converted: Checkpoint, progress: Progress = silent
+) -> list[Finding]:
     """Compare queries, keys and values of all layers that both files have.
 
     Raises UserError for tensors that cannot be read.
@@ -66,7 +76,9 @@ def compare_weights(original: Checkpoint, converted: Checkpoint) -> list[Finding
     groups = [groups_of(checkpoint) for checkpoint in (original, converted)]
     findings: list[Finding] = []
     others = Others(before)
-    for number in sorted(before.keys() | after.keys()):
+    numbers = sorted(before.keys() | after.keys())
+    for count, number in enumerate(numbers, 1):
+        progress(f"comparing layer {count:,} of {len(numbers):,}")
         if all(number in side for side in groups):
             unread = {role for side in packed for role in side.get(number, {})}
             sides = [_without(side.get(number, {}), unread) for side in (before, after)]

@@ -2,7 +2,7 @@
 
 import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from posenc_conformance.commands.init.in_memory import load_here, load_or_guess
 from posenc_conformance.commands.repro.conversation import conversation
 from posenc_conformance.commands.repro.record import Given, Made, Recorded
 from posenc_conformance.commands.repro.script import Script
-from posenc_conformance.errors import UserError
+from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.judge.arrays import Array, dtype_name, to_numpy
 from posenc_conformance.judge.error_model import agrees, compare
 from posenc_conformance.judge.form import EXACT
@@ -45,9 +45,12 @@ class Circumstances:
     memory_of_a_call: int = MEMORY_OF_A_CALL
     search_path: Sequence[str] = ()
     """Folders that the project's settings put on the search path."""
+    progress: Callable[[str], None] = lambda words: None
+    """Takes a line that says what is being done."""
 
     def load(self, name: str) -> Implementation:
         """Load an implementation: in this process, unless it is to have one of its own."""
+        self.progress(f"loading {in_line(name)}")
         if self.how.place is Isolation.APART:
             return load_or_guess(name, self.how, self.schemes)
         return load_here(name)
@@ -66,6 +69,7 @@ def snippet(id: str, implementation_name: str, run: Circumstances) -> str:
     implementation = run.load(implementation_name)
     try:
         check, subject = _check(id, implementation, run)
+        run.progress(f"running {in_line(id)}")
         wrong = _failure(check, run.options)
     finally:
         implementation.end()
@@ -93,6 +97,7 @@ def _asked_again(id: str, name: str, manifest: Manifest, run: Circumstances) -> 
     program = load(name, run.how, run.schemes)
     try:
         check, subject = _check(id, program, run)
+        run.progress(f"running {in_line(id)}")
         wrong = _failure(check, run.options)
     finally:
         program.end()
