@@ -382,7 +382,7 @@ def test_a_slow_comparison_says_which_layer_it_reads(
 ) -> None:
     right = write_converted(tmp_path / "right", to_gguf(original("llama")))
     for patience, is_told in ((60.0, False), (0.0, True)):
-        monkeypatch.setattr("posenc_conformance.commands.main.PATIENCE", patience)
+        monkeypatch.setattr("posenc_conformance.commands.progress.PATIENCE", patience)
         assert main(["compare", str(llama), str(right), "--json"]) == 0
         said = capsys.readouterr()
         assert ("posenc: comparing layer 1 of " in said.err) is is_told

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import posenc
-from posenc_conformance.commands import main as main_module
+from posenc_conformance.commands import progress
 from posenc_conformance.commands.identify.answers import answers, identify
 from posenc_conformance.commands.identify.saved_arrays import Table
 from posenc_conformance.commands.main import main
@@ -447,7 +447,7 @@ def test_both_models_are_named_if_the_numbers_fit_both() -> None:
 def test_the_best_of_many_explanations_are_shown_and_the_others_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    scaled = {"base": 1e6, "factor": 4.0, "original_max_position_embeddings": 32768}
+    scaled: dict[str, Any] = {"base": 1e6, "factor": 4.0, "original_max_position_embeddings": 32768}
     path = tmp_path / "printed.txt"
     printed = [f"{value:.4e}" for value in posenc.yarn_frequencies(128, **scaled)]
     path.write_text("\n".join(printed), encoding="utf-8")
@@ -681,7 +681,7 @@ def test_a_learned_table_as_large_as_those_of_models_is_unknown_soon(
 ) -> None:
     path = tmp_path / "table.npy"
     np.save(path, np.random.default_rng(0).standard_normal((1024, 768), dtype=np.float32))
-    monkeypatch.setattr(main_module, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
     before = time.process_time()
     assert main(["identify", str(path)]) == 1
     assert time.process_time() - before < 10

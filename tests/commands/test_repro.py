@@ -149,7 +149,7 @@ def test_a_slow_repetition_says_what_it_does(
     Path("slow_lib.py").write_text(HEAD + body, encoding="utf-8")
     id = "rope.yaml::golden::half-d4-start[float32]"
     for patience, is_told in ((60.0, False), (0.0, True)):
-        monkeypatch.setattr("posenc_conformance.commands.main.PATIENCE", patience)
+        monkeypatch.setattr("posenc_conformance.commands.progress.PATIENCE", patience)
         assert main(["repro", id, "--impl=slow_lib.py"]) == 0
         said = capsys.readouterr()
         assert ("posenc: loading slow_lib.py" in said.err) is is_told

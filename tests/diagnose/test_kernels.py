@@ -1,6 +1,7 @@
 """Kernels with right rotations at wrong positions: most of their failures name the positions."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -106,7 +107,13 @@ def test_cos_and_sin_exchanged_are_named_for_queries_and_keys(dtype: str) -> Non
     draw = np.random.default_rng(3)
     q, k = (draw.standard_normal((heads, 12, 64)).astype(DTYPES[dtype]) for heads in (4, 2))
     places = np.arange(5, 17)
-    given = {"q": q, "k": k, "positions": places, "base": 10_000.0, "layout": "half"}
+    given: dict[str, Any] = {
+        "q": q,
+        "k": k,
+        "positions": places,
+        "base": 10_000.0,
+        "layout": "half",
+    }
     wrong = tuple(exchanged(x, places).astype(x.dtype) for x in (q, k))
     right = tuple(halves(x, places[:, None] * omega(64, 10_000.0)).astype(x.dtype) for x in (q, k))
     check(right, "rope_query_key", **given)

@@ -321,7 +321,7 @@ def test_a_slow_command_reports_its_progress(
     path = tmp_path / "a.npz"
     path.write_bytes(zipped({f"freq{n}.npy": PLAIN for n in range(30)}))
     for patience, lines in ((math.inf, 0), (-1.0, 30)):
-        monkeypatch.setattr("posenc_conformance.commands.main.PATIENCE", patience)
+        monkeypatch.setattr("posenc_conformance.commands.progress.PATIENCE", patience)
         assert main(["identify", str(path)]) == 0
         captured = capsys.readouterr()
         assert len(captured.err.splitlines()) == lines

@@ -6,8 +6,6 @@ import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
-from threading import Event, Thread
-from time import monotonic
 
 from posenc_conformance.commands.judge.arguments import (
     JUDGE,
@@ -16,12 +14,10 @@ from posenc_conformance.commands.judge.arguments import (
     judge_options,
     split,
 )
+from posenc_conformance.commands.progress import Progress
 from posenc_conformance.commands.repro.arguments import add_repro, circumstances_of
 from posenc_conformance.errors import UserError
 from posenc_conformance.files import shown
-
-PATIENCE = 5.0
-"""Seconds between two progress messages of a slow command."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -249,51 +245,18 @@ def _repro(options: argparse.Namespace) -> int:
 
     from posenc_conformance.commands.repro.snippet import snippet
 
-    with _Progress() as progress:
+    with Progress() as progress:
         run = replace(circumstances_of(options), progress=progress.tell)
         text = snippet(options.id, options.impl, run)
     print(text)
     return 0
 
 
-class _Progress:
-    """Progress messages of a slow command, now and then, on standard error.
-
-    As a context manager, it repeats the last message while a long step says nothing.
-    """
-
-    def __init__(self) -> None:
-        self._last = monotonic()
-        self._words = ""
-        self._is_over = Event()
-        self._watch = Thread(target=self._repeat, daemon=True)
-
-    def __enter__(self) -> "_Progress":
-        self._watch.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._is_over.set()
-        self._watch.join()
-
-    def _repeat(self) -> None:
-        while not self._is_over.wait(PATIENCE):
-            if self._words:
-                self.tell(self._words)
-
-    def tell(self, words: str) -> None:
-        """Print ``words``, unless a message has just been printed."""
-        self._words = words
-        if monotonic() - self._last > PATIENCE:
-            self._last = monotonic()
-            print(f"posenc: {words}", file=sys.stderr, flush=True)
-
-
 def _identify(options: argparse.Namespace) -> int:
     from posenc_conformance.commands.identify.answers import MOST, told_of_file
 
     any_known = False
-    file, progress = Path(options.file), _Progress()
+    file, progress = Path(options.file), Progress()
     most = None if options.all else MOST
     told = told_of_file(file, options.arrays, options.posenc_schemes, progress.tell, most=most)
     for lines, is_known in told:
@@ -319,7 +282,7 @@ def _model(options: argparse.Namespace) -> int:
 def _compare(options: argparse.Namespace) -> int:
     from posenc_conformance.commands.compare import compare_command
 
-    with _Progress() as progress:
+    with Progress() as progress:
         found = compare_command.compare(options.original, options.converted, progress.tell)
     lines = [compare_command.document(found)] if options.json else compare_command.lines(found)
     print("\n".join(lines))
