@@ -143,7 +143,7 @@ def test_a_result_survives_sending() -> None:
     assert whole.sent["curve"] == [[1, 0.5, 1.0]]
 
 
-@pytest.mark.parametrize("name", ["", "no-folder/r.json", ".", "mine.txt"])
+@pytest.mark.parametrize("name", ["", "mine.txt/r.json", ".", "mine.txt"])
 def test_a_report_replaces_nothing_else(
     name: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

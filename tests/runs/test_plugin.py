@@ -242,7 +242,7 @@ def test_bad_adapters_are_refused_before_work_starts(
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        ("--posenc-report=no/such/folder/r.json", ["*cannot be written*", "*hint: *"]),
+        ("--posenc-report=/dev/null/r.json", ["*cannot be written*", "*hint: *"]),
         ("--posenc-report=.", ["*is a folder*", "*hint: *"]),
         ("--posenc-examples=0", ["*draws nothing*"]),
     ],
