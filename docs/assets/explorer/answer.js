@@ -1,4 +1,5 @@
 /** The text, with links, that explains pasted numbers. */
+import { configIn } from "./config.js";
 import { brief, element } from "./elements.js";
 import { factors } from "./factors.js";
 import { FEW, identify } from "./identify.js";
@@ -65,6 +66,25 @@ function plainly(pasted, models, calls) {
 function partly(pasted, models) {
   const { found, more } = partsOfTables(pasted, models);
   return { told: found.map((each) => ({ ...NOTHING_MORE, ...each })), more };
+}
+
+/**
+ * What a pasted text is: numbers, or a config.json, whose data are fetched when one is pasted.
+ * @param {string} text
+ * @param {{schemes: any[], models: any[]}} known
+ * @param {Record<string, Function>} calls
+ * @returns {Promise<(Node | string)[]>}
+ */
+export async function answerTo(text, known, calls) {
+  const asked = configIn(text);
+  if (!asked) {
+    return answer(text, known, calls);
+  }
+  const [{ configAnswer }, found] = await Promise.all([
+    import("./config_answer.js"),
+    fetch(new URL("configs.json", import.meta.url)),
+  ]);
+  return configAnswer(asked, await found.json(), known.schemes);
 }
 
 /**

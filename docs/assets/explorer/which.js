@@ -24,16 +24,17 @@ function load() {
       }),
     ]);
     const [{ schemes }, models] = files;
-    return { answer: answers.answer, calls, schemes, models };
+    return { answerTo: answers.answerTo, calls, schemes, models };
   })();
   return needed.loaded;
 }
 
 async function tell() {
   const text = at("identify-paste").value;
-  const { answer, calls, ...known } = await load();
+  const { answerTo, calls, ...known } = await load();
+  const said = await answerTo(text, known, calls);
   if (text === at("identify-paste").value) {
-    at("identify-found").replaceChildren(...answer(text, known, calls));
+    at("identify-found").replaceChildren(...said);
   }
 }
 
