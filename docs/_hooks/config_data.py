@@ -38,7 +38,9 @@ def content() -> str:
         "parts": TEXT,
         "texts": TEXTS,
         "types": {name: _style(style) for name, style in ROTARY.items()},
-        "bases": sorted({g.parameters["base"] for m in models for g in m.meaning.groups if g.turns}),
+        "bases": sorted(
+            {g.parameters["base"] for m in models for g in m.meaning.groups if g.turns}
+        ),
         "models": [_model(model) for model in models],
     }
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))

@@ -5,7 +5,7 @@ from typing import Any
 
 from posenc_conformance.models.file import Model, load_all
 from posenc_conformance.models.layer_frequencies import rotated, turning
-from posenc_conformance.models.meaning import Group
+from posenc_conformance.models.meaning import Group, scheme_of
 from posenc_conformance.models.misreadings import longer
 
 ADDRESS = "assets/explorer/models.json"
@@ -22,6 +22,7 @@ def content() -> str:
                     (group.scheme, row),
                     {
                         "scheme": group.scheme,
+                        "title": scheme_of(group).title,
                         "rotary_dim": rotated(group),
                         "base": group.parameters["base"],
                         "words": _parameters(group),

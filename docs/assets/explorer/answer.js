@@ -139,7 +139,8 @@ const link = (path, text) => element("a", { href: page(path) }, text);
 
 /** A recognised table or list, with the models that use it and the page of its mistake. */
 function recognised({ what, scheme, mistake, models, base }, known) {
-  const title = known.schemes.find(({ id }) => id === scheme)?.title ?? scheme;
+  const named = known.schemes.find(({ id }) => id === scheme);
+  const title = named?.title ?? known.models.find((each) => each.scheme === scheme)?.title ?? scheme;
   const some = models.slice(0, NAMED).join("; ");
   const more = models.length > NAMED ? `; and ${models.length - NAMED} more` : "";
   const unused = base !== null && !known.models.some((each) => each.base === base);

@@ -45,7 +45,7 @@ export function readConfig(raw, known) {
     return nothing;
   }
   if (typeof type !== "string") {
-    return { ...nothing, why: "It has no model_type, which says how the other fields are read." };
+    return { ...nothing, why: "It has no model_type, which says how the other fields are read: paste the whole file." };
   }
   const about = kept(fields, known);
   const read = Object.keys(about);

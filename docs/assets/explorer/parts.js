@@ -3,7 +3,7 @@
  * shows before and after its ellipsis.
  */
 import { DIMS, usual, words } from "./beginnings.js";
-import { exceedsChance, informationOf } from "./chance.js";
+import { exceedsChance } from "./chance.js";
 import { EXACT, LIKELY_DTYPES, allowed, isOf, rounding } from "./dtypes.js";
 import { range } from "./evaluate.js";
 import { shown } from "./rules.js";
@@ -17,6 +17,8 @@ const POSITIONS = 16_384;
 /** Positions to try for rows after an ellipsis, at the end of a long table. */
 const LAST = 2 ** 18;
 const NEAR = 4096;
+/** Bits beyond chance with which both ends of a list name it. */
+const SPARE = 20;
 
 const COS = "cosines";
 const SIN = "sines";
@@ -108,12 +110,12 @@ const kept = (count, printed, leftOut) =>
 /** The first position that fits better than chance, how many more do, and where the rows after an ellipsis are. */
 function placeOf(search, source, columns) {
   const { rows, after, leftOut } = search;
-  const bits = bitsOf(search, source, columns);
-  const all = places({ ...search, far: POSITIONS }, source, columns).filter((place) => exceedsChance(bits, place));
+  const said = saidOf(search, source, columns);
+  const all = places({ ...search, far: POSITIONS }, source, columns).filter((place) => exceedsChance(said, place));
   if (!all.length) {
     return null;
   }
-  const sure = leftOut > 0 && exceedsChance(bits - 20, all[0]);
+  const sure = leftOut > 0 && exceedsChance(said, all[0], SPARE);
   if (!after) {
     return { place: all[0], others: all.length - 1, last: null, sure };
   }
@@ -156,17 +158,16 @@ function scanned(far, of, frequency, amplitude, value, unit) {
   return found;
 }
 
-/** What the numbers of each pair say, in bits. */
-function bitsOf({ rows, units, dtype }, { frequencies, amplitude }, columns) {
+/** What the numbers of each pair are, and how far off they may be. */
+function saidOf({ rows, units, dtype }, { frequencies, amplitude }, columns) {
   const pairs = [...new Map(columns.map(([pair], c) => [pair, c]))];
-  const bits = rows.map((row, i) =>
-    informationOf(
-      pairs.map(([, c]) => row[c] / amplitude),
-      pairs.map(([, c]) => (units[i][c] + rounding(dtype, row[c])) / amplitude),
-      pairs.map(([pair]) => frequencies[pair]),
-    ),
+  return rows.flatMap((row, i) =>
+    pairs.map(([pair, c]) => ({
+      value: row[c] / amplitude,
+      unit: (units[i][c] + rounding(dtype, row[c])) / amplitude,
+      frequency: frequencies[pair],
+    })),
   );
-  return bits.reduce((a, b) => a + b, 0);
 }
 
 function where({ rows, after, place, last, others, dtype }) {

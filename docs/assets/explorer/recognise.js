@@ -3,7 +3,7 @@
  * the formats of libraries, with the released models that use them.
  */
 import { DOUBT, USUAL, partsOfFrequencies } from "./beginnings.js";
-import { exceedsChance, informationOf } from "./chance.js";
+import { exceedsChance } from "./chance.js";
 import { EXACT, FLOAT32, LIKELY_DTYPES, ROUNDED, allowed, isOf, rounding } from "./dtypes.js";
 import { FAR, FEW } from "./identify.js";
 import { estimated, shown, solved, stretchedFrom } from "./rules.js";
@@ -141,7 +141,7 @@ function plain(row, unit, bases, dtype) {
       const from = BASES.includes(base) ? "" : stretchedFrom(base, row.length);
       const size = `frequencies of ${2 * row.length} rotated channels`;
       const what = `${size}, base ${shown(base)}${from}${as(dtype)}`;
-      const own = from ? {} : { base, sure: BASES.includes(base) || row.length >= CERTAIN };
+      const own = from ? {} : { base, sure: isExact(row, unit, BASES.includes(base) ? FEW : CERTAIN) };
       return [told(what, { ...own, mistake: dtype && "narrow-frequencies" })];
     }
     for (const factor of [2, 4, 8, 16, 32]) {
@@ -159,8 +159,10 @@ function ruled(row, unit) {
   for (const { scheme, base, words, frequencies: w } of solved(row)) {
     if (fitsAll(row, unit, w, "")) {
       const size = `frequencies of ${2 * row.length} rotated channels`;
-      const sure = row.length >= CERTAIN;
-      return [told(`${size}, base ${shown(base)}${words}`, { scheme, sure, likely: false })];
+      const own = scheme === "rope" && !words ? base : null;
+      const sure = isExact(row, unit, CERTAIN);
+      const what = `${size}, base ${shown(base)}${words}`;
+      return [told(what, { scheme, base: own, sure, likely: false })];
     }
   }
   return [];
@@ -171,11 +173,15 @@ function mistaken(row, unit) {
     const base = BASES.find((each) => fitsAll(row, unit, make(each, row.length), ""));
     if (base) {
       const what = `frequencies of base ${shown(base)}, but with a known mistake`;
-      return [told(what, { mistake, sure: row.length >= FEW })];
+      return [told(what, { mistake, sure: isExact(row, unit, FEW) })];
     }
   }
   return [];
 }
+
+/** Whether so many numbers at least have two digits that count. */
+const isExact = (row, unit, least) =>
+  row.filter((value, t) => unit[t] < 0.02 * value).length >= least;
 
 const as = (dtype) => (dtype ? `, rounded to ${dtype}` : "");
 
@@ -249,9 +255,12 @@ function inDegrees(parts, models, dtype) {
 
 /** Whether a single row says its position; at 0 all rows are equal. */
 function isNamed({ place, rule }, { values: [row], grain: [units] }, dtype) {
-  const shares = row.map((value) => value / rule.amplitude);
-  const errors = row.map((value, t) => (units[t] + rounding(dtype, value)) / rule.amplitude);
-  return place !== 0 && exceedsChance(informationOf(shares, errors, rule.frequencies), place);
+  const pairs = row.map((value, t) => ({
+    value: value / rule.amplitude,
+    unit: (units[t] + rounding(dtype, value)) / rule.amplitude,
+    frequency: rule.frequencies[t],
+  }));
+  return place !== 0 && exceedsChance(pairs, place);
 }
 
 function toldOf({ place, rule, mistake = "" }, { form, complex, dtype, shownAs }) {

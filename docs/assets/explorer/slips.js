@@ -1,5 +1,5 @@
 /** Known mistakes of slopes and of rows of a sinusoid, which no right call gives. */
-import { exceedsChance, informationOf } from "./chance.js";
+import { exceedsChance } from "./chance.js";
 import { FLOAT32, allowed } from "./dtypes.js";
 import { range } from "./evaluate.js";
 import { FAR } from "./identify.js";
@@ -85,8 +85,8 @@ function sinusoids(rows, units) {
         const [t, isCosine] = arranged(c, d);
         return { frequency: BASE ** -of(c, t, d), wave: isCosine ? Math.cos : Math.sin };
       });
-      const bits = informationOf(...ofSines(rows[0], units[0], columns));
-      const place = places.find((each) => exceedsChance(bits, each) && fits(rows, units, columns, each));
+      const sines = sinesOf(rows[0], units[0], columns);
+      const place = places.find((each) => exceedsChance(sines, each) && fits(rows, units, columns, each));
       const at = rows.length > 1 ? `positions ${place} to ${place + rows.length - 1}` : `position ${place}`;
       const what = `${layout}, ${at}, base ${shown(BASE)}, but with exponents ${exponents}`;
       return place === undefined ? [] : [{ what, scheme: "sinusoidal", mistake }];
@@ -94,11 +94,10 @@ function sinusoids(rows, units) {
   );
 }
 
-/** What the sines of a row say: their values, errors and frequencies. */
-const ofSines = (row, units, columns) => {
-  const sines = range(0, row.length).filter((c) => columns[c].wave === Math.sin);
-  return [sines.map((c) => row[c]), sines.map((c) => units[c]), sines.map((c) => columns[c].frequency)];
-};
+const sinesOf = (row, units, columns) =>
+  range(0, row.length)
+    .filter((c) => columns[c].wave === Math.sin)
+    .map((c) => ({ value: row[c], unit: units[c], frequency: columns[c].frequency }));
 
 const fits = (rows, units, columns, place) =>
   rows.every((row, i) =>
