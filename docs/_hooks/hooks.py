@@ -21,6 +21,7 @@ from posenc_lab import scheme_families
 
 import accessible
 import claims
+import config_data
 import described
 import explorer_data
 import facts
@@ -131,6 +132,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     explored = explorer_data.content()
     files.append(File.generated(config, explorer_data.ADDRESS, content=explored))
     files.append(File.generated(config, model_data.ADDRESS, content=model_data.content()))
+    files.append(File.generated(config, config_data.ADDRESS, content=config_data.content()))
     for lesson in lessons.lessons():
         book = notebooks.content(lesson)
         files.append(File.generated(config, notebooks.address(lesson), content=book))

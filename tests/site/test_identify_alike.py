@@ -269,7 +269,13 @@ def test_no_part_is_named_where_there_is_none(name: str, said_of_texts: dict[str
 
 @pytest.mark.parametrize(
     "text",
-    ["[[1, 2, ..., 4], [5, 6, ..., 8]]", "[1, ..., 3, ..., 5]", "[..., 3, 4]", "[1, 2, ...]"],
+    [
+        "[[1, 2, ..., 4], [5, 6, 7, ..., 8]]",
+        "[[1, 2], ..., [3, 4], ..., [5, 6]]",
+        "[1, ..., 3, ..., 5]",
+        "[..., 3, 4]",
+        "[1, 2, ...]",
+    ],
 )
 def test_other_omissions_are_refused(text: str, page_schemes: list[Any]) -> None:
     with pytest.raises(UserError, match="left out"):

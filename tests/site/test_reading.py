@@ -203,6 +203,7 @@ def test_examples_are_answered(visitor: Visitor, address: str) -> None:
             "a row of a cosine cache": "table of cosines at position 7",
             "slopes of 12 heads": "heads 12",
             "position 1 of a table": "position 1",
+            "config.json of a model": "Layers 0–31",
         }.items():
             page.get_by_role("button", name=button).click()
             page.locator("#identify-found").get_by_text(words).first.wait_for()

@@ -26,7 +26,7 @@ import pytest
 import search_index
 import word_count
 import yaml
-from blocks import scheme_blocks, sections, symptom_blocks
+from blocks import scheme_blocks, sections, site_blocks, symptom_blocks
 from mkdocs.exceptions import PluginError
 from references import arxiv_id, references
 
@@ -571,6 +571,47 @@ def test_the_colours_are_ours_without_a_script(pages: list[Page]) -> None:
     for page in pages:
         (body,) = re.findall(r"<body[^>]*>", page.source)
         assert 'data-md-color-primary="custom"' in body, page.path
+
+
+FACE = re.compile(r"@font-face \{([^}]*)\}")
+
+
+def faces(style: str) -> set[tuple[str, str, str]]:
+    """Return family, weight and style of each face in a style sheet."""
+    found = (dict(re.findall(r"([\w-]+): ([^;]+);", face)) for face in FACE.findall(style))
+    return {
+        (one["font-family"], one.get("font-weight", "400"), one.get("font-style", "normal"))
+        for one in found
+    }
+
+
+def without_a_face(style: str) -> set[tuple[str, str]]:
+    """Return the weights and styles of the site's font that a first visit would show faked."""
+    there = faces(style)
+    own = {(weight, slant) for family, weight, slant in there if family == "Inter"}
+    before = {(weight, slant) for family, weight, slant in there if family == '"Inter before"'}
+    return own - before
+
+
+def test_a_first_visit_has_fonts_of_its_own(pages: list[Page], site: Path) -> None:
+    for page in pages:
+        loaded = re.findall(r'<link rel="preload" href="([^"]+\.woff2)" as="font"', page.source)
+        names = [address.rpartition("/")[2] for address in loaded]
+        assert names == ["text.woff2", "text-bold.woff2"], page.path
+        where = site if page.path.name == "404.html" else page.path.parent
+        assert all((where / address.lstrip("/")).exists() for address in loaded), page.path
+    style = (site / "assets" / "site.css").read_text("utf-8")
+    assert not without_a_face(style)
+    assert without_a_face(style.replace("font-weight: 700;\n  src: local", "src: local"))
+
+
+@pytest.mark.parametrize("address", ["", "https://code.example/posenc"])
+def test_the_first_command_works_when_pasted(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REPO_URL", address)
+    (command,) = re.findall(r"^pip .*$", site_blocks.install(), re.MULTILINE)
+    assert command in ("pip install .", f"pip install git+{address}")
+    assert address in command
+    assert "$" not in site_blocks.install()
 
 
 def test_a_sitemap_exists_if_the_address_is_known(site: Path) -> None:

@@ -21,11 +21,14 @@ def repository() -> str:
 
 
 def install() -> str:
-    """Say how to install: from the repository if its address is known, else from a clone."""
+    """Say how to install: from the repository if its address is known, else from a clone.
+
+    Without a prompt, so that the button beside it copies what a shell understands.
+    """
     address = repository()
     if not address:
-        return "In a clone of this repository:\n" + fenced("$ pip install .", "console")
-    return fenced(f"$ pip install git+{address}", "console")
+        return "In a clone of this repository:\n" + fenced("pip install .", "sh")
+    return fenced(f"pip install git+{address}", "sh")
 
 
 def issues() -> str:

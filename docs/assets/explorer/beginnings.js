@@ -1,16 +1,11 @@
-/**
- * Identification of parts of longer lists and rows (the first numbers, perhaps also the last), as
- * in `posenc identify`.
- */
+/** Identification of parts of longer lists of frequencies, as in `posenc identify`. */
 import { shown } from "./rules.js";
 import { rotaryFrequencies } from "./waves.js";
 
 /** Bases of released models, numbers of pairs, and widths of sinusoids; the usual ones first. */
 export const USUAL = [10_000, 500_000, 1_000_000, 150_000, 5_000_000, 10_000_000];
 const PAIRS = [64, 32, 128, 48, 40];
-const DIMS = [512, 768, 1024, 256, 128, 64];
-/** Number of positions at which to look for a row of a sinusoid. */
-const ROWS = 2048;
+export const DIMS = [512, 768, 1024, 256, 128, 64];
 const LEAST = 3;
 const MOST = 5;
 const FLOAT32 = 2 ** -24;
@@ -42,7 +37,7 @@ export function partsOfFrequencies(row, unit, leftOut, models) {
 }
 
 /** Frequencies of released models, and plain ones of other usual widths and bases. */
-function usual(models) {
+export function usual(models) {
   const has = (base, pairs) =>
     models.some((each) => each.scheme === "rope" && each.base === base && each.frequencies.length === pairs);
   const plain = PAIRS.flatMap((pairs) =>
@@ -61,35 +56,8 @@ function part(whole, count, leftOut) {
   return [...whole.slice(0, head), ...whole.slice(whole.length - (count - head))];
 }
 
-const words = (count, leftOut) =>
+export const words = (count, leftOut) =>
   leftOut ? `the first ${leftOut} and the last ${count - leftOut}` : `the first ${count}`;
 
 const fits = (row, unit, wanted) =>
   row.every((value, t) => Math.abs(value - wanted[t]) <= 1.0001 * unit[t] + 16 * FLOAT32 * wanted[t]);
-
-/**
- * Rows of usual widths that begin with these numbers.
- * @param {number[]} row
- * @param {number[]} unit
- * @param {number} leftOut
- * @returns {{what: string, scheme: string, models: string[]}[]}
- */
-export function partsOfSinusoids(row, unit, leftOut) {
-  const found = [];
-  if (row.length < LEAST || row.some((value) => Math.abs(value) > 1)) {
-    return found;
-  }
-  for (const dim of DIMS.filter((each) => each > row.length)) {
-    const channels = part(Array.from({ length: dim }, (_, c) => c), row.length, leftOut);
-    const turning = channels.map((c) => 10_000 ** (-(c - (c % 2)) / dim));
-    for (let place = 1; place < ROWS && found.length < MOST; place++) {
-      const lost = FLOAT32 * (4 + 64 * place);
-      const value = (t) => Math[channels[t] % 2 ? "cos" : "sin"](place * turning[t]);
-      if (row.every((each, t) => Math.abs(each - value(t)) <= 1.0001 * unit[t] + lost)) {
-        const what = `${words(row.length, leftOut)} of ${dim} channels at position ${place}, base 10,000`;
-        found.push({ what, scheme: "sinusoidal", models: [] });
-      }
-    }
-  }
-  return found;
-}

@@ -8,6 +8,9 @@ import { MISTAKES, SEARCHES } from "./searches.js";
 const ROUNDOFF = 2 ** -24;
 /** 1 + |ln w| for the lowest frequency in use. */
 const LOGARITHM = 20;
+/** With fewer numbers than this, a match at a position beyond `FAR` may be chance. */
+export const FEW = 6;
+export const FAR = 4096;
 /** Calls whose values lie between -1 and 1; the error of other calls is relative to each value. */
 const WAVES = ["sinusoidal", "timestep", "sincos_2d"];
 
@@ -26,14 +29,18 @@ const WAVES = ["sinusoidal", "timestep", "sincos_2d"];
  */
 export function identify(pasted, schemes, calls, { near = true } = {}) {
   const context = { ...pasted, calls, seen: new Map() };
+  const few = pasted.rows.flat().length < FEW;
+  const doubtful = [];
   for (const mistake of near ? [null, ...MISTAKES] : [null]) {
     const matches = [...found({ ...context, mistake, near: false }, schemes)];
-    if (matches.length) {
-      return { matches: simplest(matches), nearest: null };
+    const likely = matches.filter(({ place }) => !(few && place >= FAR));
+    if (likely.length) {
+      return { matches: simplest([...likely, ...doubtful]), nearest: null };
     }
+    doubtful.push(...matches);
   }
-  if (!near) {
-    return { matches: [], nearest: null };
+  if (doubtful.length || !near) {
+    return { matches: simplest(doubtful), nearest: null };
   }
   const all = [...found({ ...context, mistake: null, near: true }, schemes)];
   const nearest = all.reduce((a, b) => (a && a.residual <= b.residual ? a : b), null);

@@ -305,9 +305,10 @@ const identification = { needed: null };
 async function tellPasted() {
   const text = at("paste").value;
   identification.needed ??= Promise.all([import("./answer.js"), fetched("models.json")]);
-  const [{ answer }, models] = await identification.needed;
+  const [{ answerTo }, models] = await identification.needed;
+  const said = await answerTo(text, { schemes, models }, calls);
   if (text === at("paste").value) {
-    at("found").replaceChildren(...answer(text, { schemes, models }, calls));
+    at("found").replaceChildren(...said);
   }
 }
 

@@ -35,8 +35,8 @@ export function refused(pasted) {
   if (pasted.length > LONGEST) {
     return `More than ${LONGEST.toLocaleString("en")} characters are not read. ${ELSEWHERE}`;
   }
-  if (isLeftOutElsewhere(pasted)) {
-    return "Values are left out (…) elsewhere than once within a row. Print all of them.";
+  if (/\.\.\.|…/.test(pasted) && piecesOf(separated(pasted).text) === null) {
+    return "Values are left out (…) elsewhere than once within each row, and once between rows. Print all of them.";
   }
   const odd = ODD.find(([pattern]) => pattern.test(pasted));
   if (odd) {
@@ -54,21 +54,16 @@ export function refused(pasted) {
   return "";
 }
 
-/** Whether the text has more than one ellipsis, or one at an end. */
-function isLeftOutElsewhere(/** @type {string} */ pasted) {
-  const parts = pasted.split(/\.\.\.|…/);
-  return parts.length > 2 || (parts.length === 2 && !parts.every((part) => /\d/.test(part)));
-}
-
 const isNumber = (/** @type {string} */ text) => text.trim() !== "" && Number.isFinite(decimal(text));
 
 /** The value of a decimal number; NaN for others that Number reads, such as 0x1F. */
 const decimal = (/** @type {string} */ text) => (/^[-+.\de]+$/i.test(text) ? Number(text) : NaN);
 
 /**
- * @typedef {{rows: number[][], units: number[][], complex: boolean, leftOut: number}} Pasted
- *   leftOut counts the numbers before the ellipsis of a single row; units are those of the last
- *   printed place, and so the largest error of printing
+ * @typedef {{rows: number[][], units: number[][]}} Rows
+ *   units are those of the last printed place, and so the largest error of printing
+ * @typedef {Rows & {complex: boolean, leftOut: number, after: Rows | null}} Pasted
+ *   leftOut counts the numbers before the ellipsis of each row; after are rows behind one between rows
  */
 
 /**
@@ -78,42 +73,98 @@ const decimal = (/** @type {string} */ text) => (/^[-+.\de]+$/i.test(text) ? Num
  * @returns {Pasted | null} null if there are no numbers, or rows of different lengths
  */
 export function parse(pasted) {
-  pasted = pasted.replace(/[^\S\n]+/g, " ").replace(/\n(?: ?\n)+/g, "\n");
-  const complex = pasted.search(COMPLEX) >= 0;
-  const parts = (/** @type {string} */ _, re, sign, im) => ` ${re}, ${sign === "-" ? "-" : ""}${im} `;
-  const separate = complex ? pasted.replace(COMPLEX, parts) : pasted;
-  const text = complex ? separate.replace(/\(([^()]*)\)/g, "$1") : separate;
-  const bracketed = [...text.matchAll(/[[({]([^[\](){}]*)[\])}]/g)].map((match) => match[1]);
-  const pieces = (bracketed.length ? bracketed : text.split("\n"))
-    .map((piece) => (piece.match(NUMBER) ?? []).map(digits))
-    .filter((numbers) => numbers.length);
-  if (!pieces.length) {
+  const { text, complex } = separated(pasted);
+  const found = piecesOf(text);
+  if (!found?.pieces.length) {
     return null;
   }
-  const gaps = [...text.matchAll(/\.\.\.|…/g)];
-  const [before, after] = text.split(/\.\.\.|…/).map((part) => (part.match(NUMBER) ?? []).length);
-  if (gaps.length > 1 || (gaps.length && (pieces.length > 1 || !before || !after))) {
-    return null;
-  }
+  const { pieces, before, bracketed, cut } = found;
   const width = pieces[0].length;
   const even = pieces.every((numbers) => numbers.length === width);
-  if (!even && bracketed.length) {
+  if (!even && (bracketed || before || cut)) {
     return null;
   }
   const rows = even && width > 1 ? pieces : [pieces.flat()];
-  const printed = width === 2 ? joined(text, rows) : rows;
+  const printed = width === 2 && !before && !cut ? joined(text, rows) : rows;
+  const units = unitsOf(printed);
+  const numbers = printed.map((row) => row.map(value));
+  const split = cut && width > 1 ? cut : printed.length;
+  return {
+    complex,
+    leftOut: before,
+    rows: numbers.slice(0, split),
+    units: units.slice(0, split),
+    after: split < printed.length ? { rows: numbers.slice(split), units: units.slice(split) } : null,
+  };
+}
+
+/** The text with single blanks, and complex numbers as two numbers. */
+function separated(pasted) {
+  const plain = pasted
+    .replace(SHAPE, "")
+   .replace(/[^\S\n]+/g, " ").replace(/\n(?: ?\n)+/g, "\n");
+  if (plain.search(COMPLEX) < 0) {
+    return { text: plain, complex: false };
+  }
+  const parts = (/** @type {string} */ _, re, sign, im) => ` ${re}, ${sign === "-" ? "-" : ""}${im} `;
+  return { text: plain.replace(COMPLEX, parts).replace(/\(([^()]*)\)/g, "$1"), complex: true };
+}
+
+/** What NumPy and PyTorch print of the shape of an array. */
+const SHAPE = /\bshape=\([\d, ]*\)|\btorch\.Size\(\[[\d, ]*\]\)/g;
+const GAP = /\.\.\.|…/;
+const INNERMOST = /[[({]([^[\](){}]*)[\])}]/g;
+
+/**
+ * The numbers of each row, how many stand before its ellipsis, and how many rows before one between
+ * rows. Null if an ellipsis is elsewhere.
+ */
+function piecesOf(text) {
+  const inner = [...text.matchAll(INNERMOST)].map(([, piece]) => piece);
+  const bracketed = inner.some((piece) => numbersOf(piece).length);
+  const lines = bracketed ? linesOf(text) : text.split("\n");
+  const isGap = (/** @type {string} */ line) => GAP.test(line) && !numbersOf(line).length;
+  const cuts = lines.flatMap((line, i) => (isGap(line) ? [i] : []));
+  const kept = lines.map(numbersOf);
+  const before = lines.filter((line) => numbersOf(line).length).map(beforeGap);
+  const cut = cuts.length ? kept.slice(0, cuts[0]).filter((each) => each.length).length : 0;
+  const pieces = kept.filter((each) => each.length);
+  const odd =
+    cuts.length > 1 ||
+    (cuts.length && !(cut && cut < pieces.length)) ||
+    before.some((each) => Number.isNaN(each) || each !== before[0]);
+  return odd ? null : { pieces, before: before[0] ?? 0, bracketed, cut };
+}
+
+/** The innermost brackets' contents, and what stands between them if it leaves rows out. */
+function linesOf(text) {
+  const lines = [];
+  let end = 0;
+  for (const match of text.matchAll(INNERMOST)) {
+    const between = text.slice(end, match.index);
+    lines.push(...(GAP.test(between) ? ["..."] : []), match[1]);
+    end = match.index + match[0].length;
+  }
+  return [...lines, ...(GAP.test(text.slice(end)) ? ["..."] : [])];
+}
+
+const numbersOf = (/** @type {string} */ piece) => (piece.match(NUMBER) ?? []).map(digits);
+
+/** How many numbers stand before the ellipsis; 0 without one, NaN if it is not between numbers. */
+function beforeGap(piece) {
+  const parts = piece.split(GAP).map((part) => numbersOf(part).length);
+  return parts.length === 1 ? 0 : parts.length === 2 && parts[0] && parts[1] ? parts[0] : NaN;
+}
+
+/** The largest error of printing each number. */
+function unitsOf(printed) {
   // Printing drops trailing zeros: 0.5 among numbers of eight decimals has eight, too.
   const most = Math.max(...printed.flat().filter(isPlain).map(decimals), 0);
   const longest = Math.max(...printed.flat().map(significant), 0);
   // Integers are exact. Others are printed with `most` decimals, or with `longest` digits.
   const unit = (/** @type {string} */ text) =>
     most === 0 ? 0 : Math.max(10 ** -most, 10 ** (1 + magnitude(value(text)) - longest));
-  return {
-    complex,
-    leftOut: gaps.length ? before : 0,
-    rows: printed.map((row) => row.map(value)),
-    units: printed.map((row) => row.map((each) => (isPlain(each) ? unit(each) : ownUnit(each)))),
-  };
+  return printed.map((row) => row.map((each) => (isPlain(each) ? unit(each) : ownUnit(each))));
 }
 
 /** Rows of a three-axis array whose last axis holds pairs: one for each index of the first axis. */

@@ -3,6 +3,9 @@
  * the formats of libraries, with the released models that use them.
  */
 import { DOUBT, USUAL, partsOfFrequencies } from "./beginnings.js";
+import { exceedsChance } from "./chance.js";
+import { EXACT, FLOAT32, LIKELY_DTYPES, ROUNDED, allowed, isOf, rounding } from "./dtypes.js";
+import { FAR, FEW } from "./identify.js";
 import { estimated, shown, solved, stretchedFrom } from "./rules.js";
 import { rotaryFrequencies } from "./waves.js";
 
@@ -10,13 +13,9 @@ import { rotaryFrequencies } from "./waves.js";
 const POSITIONS = 131_072;
 /** Bases to try if the numbers don't determine the base. */
 const BASES = USUAL;
-/** With fewer numbers than this, a match at a position beyond `FAR` may be chance. */
-const FEW = 6;
-const FAR = 4096;
-const FLOAT32 = 2 ** -23;
-
-/** Dtypes to which frequencies may be rounded, with their significant bits. */
-const ROUNDED = { float16: 11, bfloat16: 8 };
+const DEGREES = "angles taken for degrees";
+/** With fewer pairs than this, a list of any base may be another falling progression. */
+const CERTAIN = 16;
 
 /** Known mistakes of a progression of N frequencies. */
 const MISTAKES = {
@@ -28,10 +27,23 @@ const MISTAKES = {
 const progression = (N, of) => Array.from({ length: N }, (_, t) => of(t));
 
 /**
- * @typedef {{what: string, scheme: string, mistake: string, models: string[], table: boolean, likely: boolean}} Told
+ * @typedef {{what: string, scheme: string, mistake: string, models: string[], table: boolean,
+ *   likely: boolean, sure: boolean, base: number | null}} Told
  *   table is whether an additive encoding may have the same numbers; likely is false if the
- *   parameters are estimated from the numbers, so that any named call is likelier
+ *   parameters are estimated from the numbers, so that any named call is likelier; sure is whether
+ *   the numbers are enough to rule out others; base is one that the numbers alone determine
  */
+
+/** What an explanation says unless it says otherwise. */
+export const NOTHING_MORE = {
+  scheme: "rope",
+  mistake: "",
+  models: [],
+  table: false,
+  likely: true,
+  sure: true,
+  base: null,
+};
 
 /**
  * @param {import("./paste.js").Pasted} pasted
@@ -40,7 +52,8 @@ const progression = (N, of) => Array.from({ length: N }, (_, t) => of(t));
  */
 export function recognise({ rows, units, complex, leftOut }, models) {
   if (leftOut) {
-    return partsOfFrequencies(rows[0], units[0], leftOut, models).map((each) => told(each.what, each));
+    const alone = rows.length === 1 && !complex && falling(rows[0]);
+    return !alone ? [] : partsOfFrequencies(rows[0], units[0], leftOut, models).map((each) => told(each.what, { ...each, sure: false }));
   }
   const flat = rows.length === 1 ? null : column(rows);
   if (!complex && (rows.length === 1 || flat)) {
@@ -96,12 +109,12 @@ function frequencies(row, unit, models) {
 
 /** Longer lists that begin with these numbers, then explanations of the numbers by themselves. */
 function parts(row, unit, models) {
-  const found = partsOfFrequencies(row, unit, 0, models).map((each) => told(each.what, each));
+  const found = partsOfFrequencies(row, unit, 0, models).map((each) => told(each.what, { ...each, sure: false }));
   if (!found.length) {
     return [];
   }
   const alone = plain(row, unit, guesses(row), "");
-  return [...found, ...mistaken(row, unit), ...alone.map((each) => ({ ...each, what: each.what + DOUBT }))];
+  return [...found, ...mistaken(row, unit), ...alone.map((each) => ({ ...each, what: each.what + DOUBT, base: null }))];
 }
 
 /** Released models with these frequencies, after rounding to a dtype. */
@@ -110,7 +123,7 @@ function modelled(row, unit, models, dtype) {
   for (const model of models.filter((each) => each.frequencies.length === row.length)) {
     if (fitsAll(row, unit, model.frequencies, dtype)) {
       found.push(
-        told(`frequencies of ${2 * row.length} rotated channels, base ${shown(model.base)}${as(dtype)}`, {
+        told(`frequencies of ${2 * row.length} rotated channels, base ${shown(model.base)}${model.words}${as(dtype)}`, {
           scheme: model.scheme,
           models: model.models,
           mistake: dtype && "narrow-frequencies",
@@ -125,11 +138,11 @@ function modelled(row, unit, models, dtype) {
 function plain(row, unit, bases, dtype) {
   for (const [base, w] of bases) {
     if (fitsAll(row, unit, w, dtype)) {
-      const what =
-        `frequencies of ${2 * row.length} rotated channels, base ${shown(base)}` +
-        (BASES.includes(base) ? "" : stretchedFrom(base, row.length)) +
-        as(dtype);
-      return [told(what, { mistake: dtype && "narrow-frequencies" })];
+      const from = BASES.includes(base) ? "" : stretchedFrom(base, row.length);
+      const size = `frequencies of ${2 * row.length} rotated channels`;
+      const what = `${size}, base ${shown(base)}${from}${as(dtype)}`;
+      const own = from ? {} : { base, sure: isExact(row, unit, BASES.includes(base) ? FEW : CERTAIN) };
+      return [told(what, { ...own, mistake: dtype && "narrow-frequencies" })];
     }
     for (const factor of [2, 4, 8, 16, 32]) {
       if (BASES.includes(base) && fitsAll(row, unit, w.map((each) => each / factor), dtype)) {
@@ -146,7 +159,10 @@ function ruled(row, unit) {
   for (const { scheme, base, words, frequencies: w } of solved(row)) {
     if (fitsAll(row, unit, w, "")) {
       const size = `frequencies of ${2 * row.length} rotated channels`;
-      return [told(`${size}, base ${shown(base)}${words}`, { scheme, likely: false })];
+      const own = scheme === "rope" && !words ? base : null;
+      const sure = isExact(row, unit, CERTAIN);
+      const what = `${size}, base ${shown(base)}${words}`;
+      return [told(what, { scheme, base: own, sure, likely: false })];
     }
   }
   return [];
@@ -156,11 +172,16 @@ function mistaken(row, unit) {
   for (const [mistake, make] of Object.entries(MISTAKES)) {
     const base = BASES.find((each) => fitsAll(row, unit, make(each, row.length), ""));
     if (base) {
-      return [told(`frequencies of base ${shown(base)}, but with a known mistake`, { mistake })];
+      const what = `frequencies of base ${shown(base)}, but with a known mistake`;
+      return [told(what, { mistake, sure: isExact(row, unit, FEW) })];
     }
   }
   return [];
 }
+
+/** Whether so many numbers at least have two digits that count. */
+const isExact = (row, unit, least) =>
+  row.filter((value, t) => unit[t] < 0.02 * value).length >= least;
 
 const as = (dtype) => (dtype ? `, rounded to ${dtype}` : "");
 
@@ -178,11 +199,22 @@ function guesses(row) {
   });
 }
 
-/** Explanations of cosines, sines or both at consecutive positions. */
+/** Explanations of cosines, sines or both at consecutive positions, as they are or rounded. */
 function table(rows, units, complex, models) {
-  if (!rows.flat().every((value) => Math.abs(value) <= 2) || rows[0].length < 2) {
+  const flat = rows.flat();
+  if (!flat.every((value) => Math.abs(value) <= 2) || rows[0].length < 2) {
     return [];
   }
+  for (const dtype of LIKELY_DTYPES.filter((each) => isOf(each, flat, units.flat()))) {
+    const found = tableOf(dtype, rows, units, complex, models);
+    if (found.length) {
+      return found;
+    }
+  }
+  return [];
+}
+
+function tableOf(dtype, rows, units, complex, models) {
   const known = new Map();
   for (const [form, parts] of forms(rows, complex)) {
     const shownAs = Object.entries(parts).map(([wave, part]) => ({
@@ -194,36 +226,63 @@ function table(rows, units, complex, models) {
     if (!values[0].length) {
       continue;
     }
-    const found = [...placed(shownAs, models, known)];
-    const answers = (found.length ? found : [...calculated(shownAs)]).filter(
-      ({ place }) => place !== 0 || values.length > 1, // at position 0 all rows are equal
+    const found = [...placed(shownAs, models, known, dtype)];
+    const named = (found.length || dtype ? found : [...calculated(shownAs)]).filter(
+      (each) => values.length > 1 || isNamed(each, shownAs[0], dtype),
     );
+    const answers = named.some((each) => isLikely(each, values))
+      ? named
+      : [...inDegrees(shownAs, models, dtype), ...named];
     if (answers.length) {
       const of = shownAs.map(({ wave }) => wave).join(" and ");
-      return answers.map(({ place, rule, mistake = "" }) =>
-        told(
-          `${complex ? "rotations as complex numbers" : `table of ${of}`} at ` +
-            `${positions(place, values.length)}${form}; ${2 * values[0].length} rotated channels, ` +
-            `base ${shown(rule.base)}${rule.words ?? ""}` +
-            (rule.amplitude === 1 ? "" : `, made longer by ${rule.amplitude.toPrecision(5)}`) +
-            (mistake && `, but with ${mistake}`),
-          {
-            scheme: rule.scheme,
-            models: rule.models,
-            table: true,
-            likely: values.length > 1 || values[0].length >= FEW || place < FAR,
-          },
-        ),
-      );
+      return answers.map((each) => toldOf(each, { form, complex, dtype, shownAs }));
     }
   }
   return [];
 }
 
+/** With few numbers, a position that is far may be chance. */
+const isLikely = ({ place }, values) =>
+  values.length > 1 || values[0].length >= FEW || place < FAR;
+
+/** Tables whose angles were taken for degrees, near the beginning. */
+function inDegrees(parts, models, dtype) {
+  const turned = models.map((each) => ({ ...each, frequencies: each.frequencies.map((w) => (w * Math.PI) / 180) }));
+  return [...placed(parts, turned, new Map(), dtype, Math.PI / 180)]
+    .filter((each) => each.place < FAR && (parts[0].values.length > 1 || isNamed(each, parts[0], dtype)))
+    .map((each) => ({ ...each, mistake: DEGREES }));
+}
+
+/** Whether a single row says its position; at 0 all rows are equal. */
+function isNamed({ place, rule }, { values: [row], grain: [units] }, dtype) {
+  const pairs = row.map((value, t) => ({
+    value: value / rule.amplitude,
+    unit: (units[t] + rounding(dtype, value)) / rule.amplitude,
+    frequency: rule.frequencies[t],
+  }));
+  return place !== 0 && exceedsChance(pairs, place);
+}
+
+function toldOf({ place, rule, mistake = "" }, { form, complex, dtype, shownAs }) {
+  const [{ values }] = shownAs;
+  const of = shownAs.map(({ wave }) => wave).join(" and ");
+  const likely = isLikely({ place }, values);
+  const what =
+    `${complex ? "rotations as complex numbers" : `table of ${of}`} at ` +
+    `${positions(place, values.length)}${form}; ${2 * values[0].length} rotated channels, ` +
+    `base ${shown(rule.base)}${rule.words ?? ""}` +
+    (rule.amplitude === 1 ? "" : `, made longer by ${rule.amplitude.toPrecision(5)}`) +
+    (mistake && `, but with ${mistake}`) +
+    as(dtype);
+  const { scheme, base, models } = rule;
+  const sure = likely && values.flat().length >= FEW;
+  return told(what, { scheme, base, models, mistake: mistake === DEGREES ? "degrees" : "", table: true, likely, sure });
+}
+
 /** Released models and usual bases that match a table, with the position of its first row. */
-function* placed(parts, models, known) {
-  for (const rule of candidates(parts[0].values[0].length, models)) {
-    const place = fitting(parts, rule, known);
+function* placed(parts, models, known, dtype, unit = 1) {
+  for (const rule of candidates(parts[0].values[0].length, models, unit)) {
+    const place = fitting(parts, rule, known, dtype);
     if (place !== null) {
       yield { place, rule };
     }
@@ -307,35 +366,37 @@ const other = (part) => (part === left ? right : odds);
 const positions = (first, count) =>
   count > 1 ? `positions ${first} to ${first + count - 1}` : `position ${first}`;
 
-function* candidates(N, models) {
+function* candidates(N, models, unit) {
   const same = models.filter((model) => model.frequencies.length === N);
   yield* same;
   const known = same.filter(({ scheme }) => scheme === "rope").map(({ base }) => base);
   for (const base of BASES.filter((each) => !known.includes(each))) {
-    yield { scheme: "rope", base, amplitude: 1, frequencies: rotaryFrequencies(2 * N, base), models: [] };
+    const frequencies = rotaryFrequencies(2 * N, base).map((w) => w * unit);
+    yield { scheme: "rope", base, amplitude: 1, frequencies, models: [] };
   }
 }
 
 const WAVES = { cosines: Math.cos, sines: Math.sin };
 
 /** The position of the first row; null if a candidate does not fit. */
-function fitting(parts, rule, known) {
+function fitting(parts, rule, known, dtype) {
   const [{ wave, values, grain }] = parts;
   const [w] = rule.frequencies;
   const name = [wave, values[0][0], w, rule.amplitude].join();
+  const first = { value: values[0][0], unit: grain[0][0] + rounding(dtype, values[0][0]) };
   if (!known.has(name)) {
-    known.set(name, places(values[0][0], grain[0][0], w, rule.amplitude, WAVES[wave]));
+    known.set(name, places(first, w, rule.amplitude, WAVES[wave]));
   }
-  return known.get(name).find((place) => fits(parts, rule, place)) ?? null;
+  return known.get(name).find((place) => fits(parts, rule, place, dtype)) ?? null;
 }
 
 /** Whether frequencies reproduce every value of a table whose first row is at `place`. */
-function fits(parts, { frequencies: w, amplitude, sign = 1 }, place) {
+function fits(parts, { frequencies: w, amplitude, sign = 1 }, place, dtype = EXACT) {
   return parts.every(({ wave, values, grain }) =>
     values.every((row, i) =>
       row.every((value, t) => {
         const angle = sign * (place + i) * w[t];
-        const allowance = allowed(grain[i][t], amplitude, angle);
+        const allowance = allowed(grain[i][t], amplitude, angle) + rounding(dtype, value);
         return Math.abs(amplitude * WAVES[wave](angle) - value) <= allowance;
       }),
     ),
@@ -343,7 +404,7 @@ function fits(parts, { frequencies: w, amplitude, sign = 1 }, place) {
 }
 
 /** Positions at which the first channel fits; most of the sixty candidates share it. */
-function places(value, unit, frequency, amplitude, of) {
+function places({ value, unit }, frequency, amplitude, of) {
   const found = [];
   for (let p = 0; p < POSITIONS; p++) {
     const angle = p * frequency;
@@ -354,10 +415,6 @@ function places(value, unit, frequency, amplitude, of) {
   return found;
 }
 
-/** A printed unit plus the float32 error of an angle. */
-const allowed = (unit, scale, angle) =>
-  1.0001 * unit + scale * FLOAT32 * (4 + 8 * Math.abs(angle));
-
 /** Whether printing and rounding to a dtype explain every difference. */
 function fitsAll(row, unit, wanted, dtype) {
   const loss = dtype ? 2 ** -ROUNDED[dtype] : 8 * FLOAT32;
@@ -366,6 +423,6 @@ function fitsAll(row, unit, wanted, dtype) {
   );
 }
 
-function told(what, { likely = true, scheme = "rope", mistake = "", models = [], table = false }) {
-  return { what, scheme, mistake, models, table, likely };
+function told(what, given) {
+  return { what, ...NOTHING_MORE, ...given };
 }

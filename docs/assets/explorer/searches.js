@@ -1,4 +1,5 @@
 /** The search space of identification: for each call, arguments that may give the numbers. */
+import { USUAL } from "./beginnings.js";
 import { range } from "./evaluate.js";
 import { SCALES } from "./waves.js";
 
@@ -14,6 +15,9 @@ const LEAST = 24;
 const WIDEST = 2048;
 /** Side of the grid in which to look for a single cell. */
 const GRID = 32;
+/** Round bases of sinusoids that are none of a released model's RoPE. */
+const ROUND = [100, 1000, 100_000];
+const MANY = 8;
 /** Numbers of heads to try for a bias: powers of two first, as they share slopes. */
 const HEADS = [1, 2, 4, 8, 16, 32, 64, 128, 6, 12, 20, 24, 40, 48, 56, 71, 80, 96, 112];
 /** Largest distance at which a row of buckets may begin. */
@@ -72,10 +76,14 @@ function candidate(where, result, place = 0, rule = "") {
   return { where, result, place, rule };
 }
 
-/** Values of a parameter in the goldens of a scheme, the usual base first. */
-function bases(scheme, name) {
+/**
+ * Values of a parameter in the goldens of a scheme, the usual base first, and others if there are
+ * numbers enough to tell them apart.
+ */
+function bases({ rows, scheme }, name) {
   const given = scheme.goldens.map((golden) => golden.arguments[name]).filter(Number.isFinite);
-  return [...new Set([10000, ...given])];
+  const others = rows.flat().length < MANY ? [] : [...USUAL, ...ROUND];
+  return [...new Set([10000, ...given, ...others])];
 }
 
 /** Rows of sines and cosines at consecutive positions. */
@@ -85,7 +93,7 @@ function* waves(context, base) {
   const told = dim % 2 === 0 || call === "timestep" || "odd_dim" in conventions;
   const first = conventions.first_position ?? 0;
   const moved = SHIFTED[mistake] ?? ((/** @type {number} */ place) => place);
-  for (const value of near ? [10000] : bases(scheme, base)) {
+  for (const value of near ? [10000] : bases(context, base)) {
     for (const rule of told ? [""] : ["zero", "cut", "uneven"]) {
       for (const place of places(context).filter((each) => each >= first)) {
         const positions = rows.map((_, i) => moved(place + i) - first);
@@ -149,12 +157,13 @@ function places({ rows, units, conventions, mistake, near, seen }) {
 }
 
 /** All cells of a grid, or a single one. */
-function* grids({ rows, calls, scheme, call, conventions, near }) {
+function* grids(context) {
+  const { rows, calls, call, conventions, near } = context;
   const dim = rows[0].length;
   if (dim % 4) {
     return;
   }
-  for (const base of near ? [10000] : bases(scheme, "base")) {
+  for (const base of near ? [10000] : bases(context, "base")) {
     const make = (height, width) => calls[call](height, width, dim, { ...conventions, base });
     if (rows.length > 1) {
       for (const height of range(1, rows.length).filter((each) => rows.length % each === 0)) {
@@ -305,13 +314,14 @@ function* rowsOfTables({ rows, calls, call, conventions }) {
 }
 
 /** Frequencies, with the parameters of the goldens. */
-function* frequencies({ rows, calls, scheme, call, combination, conventions }) {
+function* frequencies(context) {
+  const { rows, calls, scheme, call, combination, conventions } = context;
   if (rows.length > 1) {
     return;
   }
   const plain =
     call === "position_interpolation_frequencies"
-      ? bases(scheme, "base").map((base) => ({ base, factor: 1 }))
+      ? bases(context, "base").map((base) => ({ base, factor: 1 }))
       : [];
   for (const given of [...plain, ...settings(scheme, call, combination, "rotary_dim")]) {
     const shown = Object.entries(given)

@@ -7,6 +7,7 @@ const EXAMPLES = {
   "a row of a cosine cache": "cosines",
   "slopes of 12 heads": "slopes",
   "position 1 of a table": "sinusoid",
+  "config.json of a model": "config",
 };
 
 const at = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
@@ -24,21 +25,29 @@ function load() {
       }),
     ]);
     const [{ schemes }, models] = files;
-    return { answer: answers.answer, calls, schemes, models };
+    return { answerTo: answers.answerTo, calls, schemes, models };
   })();
   return needed.loaded;
 }
 
 async function tell() {
   const text = at("identify-paste").value;
-  const { answer, calls, ...known } = await load();
+  const { answerTo, calls, ...known } = await load();
+  const said = await answerTo(text, known, calls);
   if (text === at("identify-paste").value) {
-    at("identify-found").replaceChildren(...answer(text, known, calls));
+    at("identify-found").replaceChildren(...said);
   }
 }
 
 /** The numbers of an example, computed by the same modules. */
 async function example(kind) {
+  if (kind === "config") {
+    const known = await (await fetch(new URL("configs.json", import.meta.url))).json();
+    const { config } = known.models.find(({ title }) => title === "Llama 3.1 8B");
+    at("identify-paste").value = JSON.stringify(config, null, 2);
+    tell();
+    return;
+  }
   const { calls, models } = await load();
   const print = (/** @type {number[]} */ row) => row.map((value) => value.toPrecision(7)).join(", ");
   const llama = models.find((each) => each.scheme === "llama3");
