@@ -22,7 +22,7 @@ from tests.site.explorer import NODE
 
 ASSETS = CHECKOUT / "docs" / "assets"
 HERE = Path(__file__).parent
-SHARED = {"page", "path"}
+SHARED = {"between", "page", "path", "pick", "play", "words"}
 """Modules that figures share."""
 
 ON_PAGES = ("**/index.html", "assets/moving/**/*", "assets/*.css")
@@ -46,18 +46,27 @@ def _figures() -> dict[str, animations.Moving]:
 FIGURES = _figures()
 
 
-def settings(figure: animations.Moving) -> list[dict[str, float]]:
-    """Return settings with one slider at each of its values, and with all sliders at their ends."""
+def settings(figure: animations.Moving) -> list[dict[str, Any]]:
+    """Return settings with one slider at each of its values, and with all sliders at their ends.
+
+    Each comes with every choice and every sentence.
+    """
     start = {slider.name: slider.start for slider in figure.sliders}
     alone = [start | {slider.name: value} for slider in figure.sliders for value in slider.values]
     ends = product(*((slider.values[0], slider.values[-1]) for slider in figure.sliders))
-    return alone + [dict(zip(start, end, strict=True)) for end in ends]
+    slid = alone + [dict(zip(start, end, strict=True)) for end in ends]
+    others: dict[str, Any] = {choice.name: choice.values for choice in figure.choices}
+    if figure.sentence:
+        others[figure.sentence.name] = [figure.sentence.start, *figure.sentence.tried]
+    chosen = [dict(zip(others, values, strict=True)) for values in product(*others.values())]
+    return [one | other for one in slid for other in chosen]
 
 
-def answers(figure: animations.Moving, some: list[dict[str, float]], assets: Path) -> list[Any]:
+def answers(figure: animations.Moving, some: list[dict[str, Any]], assets: Path) -> list[Any]:
     """Return the output of the figure's module for some settings."""
     question = {
         "module": figure.module,
+        "numbers": figure.data,
         "frame": figure.frame,
         "limits": [figure.x.low, figure.x.high, figure.y.low, figure.y.high],
         "forms": {entry.name: entry.form for entry in figure.series},
@@ -80,6 +89,8 @@ def differences(figure: animations.Moving, assets: Path = ASSETS) -> list[str]:
         expected = figure.shown(**setting)
         if answer["said"] != expected.said:
             result.append(f"{setting}: says {answer['said']!r}, not {expected.said!r}")
+        if answer["names"] != expected.names:
+            result.append(f"{setting}: names {answer['names']}, not {expected.names}")
         if set(answer["strokes"]) != {line.name for line in figure.series}:
             result.append(f"{setting}: has {sorted(answer['strokes'])}")
         for line in figure.series:
@@ -123,7 +134,8 @@ def test_everything_stays_between_the_axes(name: str) -> None:
     for setting in settings(figure):
         shown = figure.shown(**setting)
         points = [point for lines in shown.strokes.values() for stroke in lines for point in stroke]
-        for axis, places in zip((figure.x, figure.y), zip(*points, strict=True), strict=True):
+        both = zip(*points, strict=True) if points else ()  # nothing is drawn without words
+        for axis, places in zip((figure.x, figure.y), both, strict=bool(points)):
             low, high = sorted((axis.low, axis.high))
             assert low <= min(places), setting
             assert max(places) <= high, setting
