@@ -178,6 +178,22 @@ BROKEN = {
     "score-bound": ("moving/score.js", "5 + 16 / 4", "5 + 16"),
     "score-first": ("moving/score.js", "> bound)", "> 2 * bound)"),
     "sliding-window": ("moving/sliding-window.js", "query - window < key", "query - window <= key"),
+    "linked": ("moving/linked.js", "row[2 * t + 1]", "row[2 * t]"),
+    "linked-said": ("moving/linked.js", "position + 8]", "position + 7]"),
+    "beyond": ("moving/beyond.js", "position / BIN", "position / BIN + 1"),
+    "beyond-said": ("moving/beyond.js", "position > 100", "position >= 100"),
+    "layouts": ("moving/layouts.js", "layout: LAYOUTS[code]", "layout: LAYOUTS[weights]"),
+    "layouts-sign": ("moving/layouts.js", "-Math.sin(BACK * omega)", "Math.sin(BACK * omega)"),
+    "layouts-pairs": ("explorer/waves.js", "[t, t + r / 2]", "[t, t + r / 2 - 1]"),
+    "cache": ("moving/cache.js", "n >= PROMPT", "n > PROMPT"),
+    "cache-key": ("moving/cache.js", "score: got.scores", "score: right.scores"),
+    "cache-names": ("moving/cache.js", "given[n] ??", "places[n] ??"),
+    "sentence": ("moving/sentence.js", "16777619", "16777618"),
+    "sentence-bytes": ("moving/sentence.js", "new TextEncoder().encode(word", "Array.from(word"),
+    "sentence-query": ("moving/sentence.js", "map(query)", "map((row) => row)"),
+    "sentence-moved": ("moving/sentence.js", "(n - start + words.length)", "(n + start)"),
+    "sentence-sorted": ("moving/sentence.js", "weights[a][b]", "weights[b][a]"),
+    "sentence-letters": ("moving/sentence.js", "> LETTERS", ">= LETTERS"),
     "sliding-window-layers": ("moving/sliding-window.js", "layer < layers", "layer <= layers"),
 }
 
@@ -235,9 +251,7 @@ def test_sliders_move_the_picture_with_the_keyboard(
         step = 1 if now + 1 < len(slider.values) else -1
         control.press("ArrowRight" if step > 0 else "ArrowLeft")
         value = slider.values[now + step]
-        expected = figure.shown(
-            **{entry.name: entry.start for entry in figure.sliders} | {slider.name: value}
-        )
+        expected = figure.shown(**figure.settings() | {slider.name: value})
         expect(page.locator(f"#{id} .moving-said")).to_have_text(expected.said)
         expect(control).to_have_attribute("aria-valuetext", f"{value:,}")
         shown = paths(page, id)

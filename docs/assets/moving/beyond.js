@@ -14,7 +14,7 @@ export function shown({ position, task }, measured) {
     accuracies.slice(0, count).map((each, n) => [BIN * n + 5.5, each]),
   ]);
   const ends = curves.map(([, curve]) => curve[curve.length - 1]);
-  const words = curves.map(([scheme], n) => `${scheme} ${Math.round(100 * ends[n][1])} %`);
+  const words = curves.map(([scheme], n) => `${scheme} ${Math.round(100 * ends[n][1])}\u00a0%`);
   const where = position > 100 ? "never seen in training" : "as in training";
   return {
     strokes: {

@@ -29,7 +29,7 @@ export function player(figure, { compute, paint }) {
   let request = 0;
 
   const label = () => {
-    const name = sliders.length > 1 ? ` “${slider.labels[0].textContent}”` : "";
+    const name = figure.querySelectorAll("input, select").length > 1 ? ` “${slider.labels[0].textContent}”` : "";
     button.textContent = request ? "Pause" : `Play${name}`;
     note.textContent = calm.matches ? "Your system asks for less motion: one step a second." : "";
   };

@@ -19,8 +19,8 @@ function embedding(word) {
 /** Each query is the row of its token, moved on by one channel. */
 const query = (row) => [row[CHANNELS - 1], ...row.slice(0, -1)];
 
-function attention(words, first, positions) {
-  const places = words.map((_, n) => first + n);
+function attention(words, positions) {
+  const places = words.map((_, n) => n);
   const added = sinusoidal(places, CHANNELS);
   const rows = words.map((word, n) =>
     embedding(word).map((x, c) => x + (positions === "sinusoid" ? added[n][c] : 0)),
@@ -37,11 +37,11 @@ function attention(words, first, positions) {
 }
 
 /** The largest difference from the weights of the same words in the order of the alphabet. */
-function difference(words, weights, settings) {
+function difference(words, weights, positions) {
   const order = words.map((_, n) => n).sort((a, b) => (words[a] > words[b]) - (words[a] < words[b]));
   const sorted = attention(
     order.map((n) => words[n]),
-    ...settings,
+    positions,
   );
   const gaps = order.flatMap((a, row) =>
     order.map((b, column) => Math.abs(sorted[row][column] - weights[a][b])),
@@ -49,20 +49,24 @@ function difference(words, weights, settings) {
   return Math.max(0, ...gaps);
 }
 
-/** @param {{words: string[], first: number, positions: string}} settings */
-export function shown({ words, first, positions }) {
-  const weights = attention(words, first, positions);
-  const most = difference(words, weights, [first, positions]);
-  const short = words.map((word) => {
+/** @param {{words: string[], moved: number, positions: string}} settings */
+export function shown({ words, moved, positions }) {
+  const start = moved % words.length;
+  const order = [...words.slice(start), ...words.slice(0, start)];
+  const weights = attention(order, positions);
+  const most = difference(order, weights, positions);
+  const short = order.map((word) => {
     const letters = [...word];
     return letters.length > LETTERS ? `${letters.slice(0, LETTERS - 1).join("")}…` : word;
   });
+  const places = words.map((_, n) => (n - start + words.length) % words.length);
   const names = [...short, ...Array(MOST - words.length).fill("")];
   return {
     strokes: {
-      weight: weights.flatMap((row, n) =>
-        row.map((weight, m) => {
-          const half = 0.48 * Math.sqrt(weight);
+      // In the order as typed, so that a square glides to the new place of its words.
+      weight: places.flatMap((n) =>
+        places.map((m) => {
+          const half = 0.48 * Math.sqrt(weights[n][m]);
           return [[m + 0.5 - half, n + 0.5 - half], [m + 0.5 + half, n + 0.5 + half]];
         }),
       ),

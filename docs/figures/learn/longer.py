@@ -45,7 +45,7 @@ def beyond() -> Moving:
             for name, accuracies in measured[task].items()
         }
         words = ", ".join(
-            f"{name} {int(100 * curve[-1][1] + 0.5)} %" for name, curve in curves.items()
+            f"{name} {int(100 * curve[-1][1] + 0.5)}\u00a0%" for name, curve in curves.items()
         )
         where = "never seen in training" if position > TRAINED else "as in training"
         return Shown(

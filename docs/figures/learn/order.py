@@ -65,9 +65,9 @@ def _embedding(word: str) -> list[float]:
     return result
 
 
-def _attention(words: Sequence[str], first: int, positions: str) -> np.ndarray:
+def _attention(words: Sequence[str], positions: str) -> np.ndarray:
     """Compute the weights of one head; each query is the row of its token, moved by a channel."""
-    places = first + np.arange(len(words))
+    places = np.arange(len(words))
     rows = np.array([_embedding(word) for word in words])
     if positions == "sinusoid":
         rows = rows + posenc.sinusoidal(places, CHANNELS)
@@ -77,17 +77,17 @@ def _attention(words: Sequence[str], first: int, positions: str) -> np.ndarray:
     return np.asarray(posenc.attention_weights(queries, keys))
 
 
-def _difference(words: Sequence[str], first: int, positions: str) -> float:
+def _difference(words: Sequence[str], positions: str) -> float:
     """Return the largest difference from the weights of the same words in alphabetical order."""
     order = sorted(range(len(words)), key=lambda n: words[n])
-    weights = _attention(words, first, positions)[np.ix_(order, order)]
-    return float(np.abs(_attention([words[n] for n in order], first, positions) - weights).max())
+    weights = _attention(words, positions)[np.ix_(order, order)]
+    return float(np.abs(_attention([words[n] for n in order], positions) - weights).max())
 
 
-def _said(words: Sequence[str], first: int, positions: str) -> str:
+def _said(words: Sequence[str], positions: str) -> str:
     if len(words) < 2:
         return "Type two words or more."
-    most = _difference(words, first, positions)
+    most = _difference(words, positions)
     if most < 0.005:
         return (
             "With the words in the order of the alphabet, every word would take the same from "
@@ -99,20 +99,25 @@ def _said(words: Sequence[str], first: int, positions: str) -> str:
 def your_sentence() -> Moving:
     """How much each word of a sentence takes from each other"""
 
-    def shown(words: Sequence[str], first: int, positions: str) -> Shown:
-        weights = _attention(words, first, positions) if words else np.zeros((0, 0))
-        names = [word if len(word) <= LETTERS else f"{word[: LETTERS - 1]}…" for word in words]
+    def shown(words: Sequence[str], moved: int, positions: str) -> Shown:
+        typed = range(len(words))
+        order = [*words, *words][moved % max(len(words), 1) :][: len(words)]
+        places = [(n - moved) % len(words) for n in typed]
+        weights = _attention(order, positions) if words else np.zeros((0, 0))
+        names = [word if len(word) <= LETTERS else f"{word[: LETTERS - 1]}…" for word in order]
         names += [""] * (MOST - len(words))
         halves = 0.48 * np.sqrt(weights)
         return Shown(
             {
+                # In the order as typed, so that a square glides to the new place of its words.
                 "weight": [
                     [(m + 0.5 - half, n + 0.5 - half), (m + 0.5 + half, n + 0.5 + half)]
-                    for n, row in enumerate(halves.tolist())
-                    for m, half in enumerate(row)
+                    for n in places
+                    for m in places
+                    for half in [float(halves[n, m])]
                 ]
             },
-            _said(words, first, positions),
+            _said(order, positions),
             {"x": names, "y": names},
         )
 
@@ -122,10 +127,10 @@ def your_sentence() -> Moving:
             "words",
             "your sentence",
             ("the", "dog", "bites", "the", "man"),
-            ((), ("One",), ("b", "a"), ("Größe", "naïve", "schnell", "überraschend", "a", "A")),
+            ((), ("One",), ("b", "a"), ("Größe", "naïve", "sonnig", "überraschend", "a", "A")),
         ),
         choices=(Choice("positions", "positions", ("none", "sinusoid", "RoPE")),),
-        sliders=(Slider("first", "first position", range(33), 0),),
+        sliders=(Slider("moved", "words moved to the end", range(MOST), 0),),
         x=Axis(0, MOST, "from this word", [n + 0.5 for n in range(MOST)], letters=LETTERS),
         y=Axis(MOST, 0, "this word takes", [n + 0.5 for n in range(MOST)], letters=LETTERS),
         height=370,
