@@ -273,21 +273,81 @@ CHECKS: dict[Callable[[Page], None], str] = {
 """Each check, and the page with its figure."""
 
 BROKEN: dict[str, tuple[Callable[[Page], None], str, str, str]] = {
-    "plays when seen": (nothing_moves_by_itself, "play.js", "entry.isIntersecting || stop()", "entry.isIntersecting && start()"),
-    "too fast": (play_moves_once_a_second, "play.js", "const pace = calm.matches ? CALM : quickest", "const pace = quickest"),
+    "plays when seen": (
+        nothing_moves_by_itself,
+        "play.js",
+        "entry.isIntersecting || stop()",
+        "entry.isIntersecting && start()",
+    ),
+    "too fast": (
+        play_moves_once_a_second,
+        "play.js",
+        "const pace = calm.matches ? CALM : quickest",
+        "const pace = quickest",
+    ),
     "by two": (play_moves_once_a_second, "play.js", "        move(1);", "        move(2);"),
-    "computed, not painted": (steps_move_by_one, "play.js", "move(Number(target.dataset.steps));\n      paint(1);", "move(Number(target.dataset.steps));"),
+    "computed, not painted": (
+        steps_move_by_one,
+        "play.js",
+        "move(Number(target.dataset.steps));\n      paint(1);",
+        "move(Number(target.dataset.steps));",
+    ),
     "does not pause": (pause_stops, "play.js", "cancelAnimationFrame(request);", ""),
-    "goes round": (play_ends_with_the_last_value_and_begins_again, "play.js", "          stop();\n          return;", "          move(-100);"),
-    "stays at the end": (play_ends_with_the_last_value_and_begins_again, "play.js", "move(-Number(slider.max));", ""),
+    "goes round": (
+        play_ends_with_the_last_value_and_begins_again,
+        "play.js",
+        "          stop();\n          return;",
+        "          move(-100);",
+    ),
+    "stays at the end": (
+        play_ends_with_the_last_value_and_begins_again,
+        "play.js",
+        "move(-Number(slider.max));",
+        "",
+    ),
     "both play": (one_figure_plays_at_a_time, "play.js", "    stopPlaying();\n", ""),
-    "plays out of sight": (a_figure_out_of_sight_stops, "play.js", "entry.isIntersecting || stop()", "entry"),
-    "plays in a hidden tab": (a_hidden_tab_stops, "play.js", "document.hidden && stopPlaying()", "document.hidden"),
-    "reads every step": (a_screen_reader_hears_where_it_stops, "play.js", 'setAttribute("aria-live", "off")', 'setAttribute("aria-live", "polite")'),
-    "stays silent": (a_screen_reader_hears_where_it_stops, "play.js", 'removeAttribute("aria-live")', 'setAttribute("aria-live", "off")'),
-    "does not say so": (less_motion_is_said, "play.js", "calm.matches ? \"Your", "!calm.matches ? \"Your"),
-    "glides anyway": (less_motion_does_not_glide, "play.js", "calm.matches ? 0 : GLIDE * pace", "GLIDE * pace"),
-    "hands shrink": (hands_glide_and_keep_their_length, "between.js", 'form === "hand" ? turned : moved', "moved"),
+    "plays out of sight": (
+        a_figure_out_of_sight_stops,
+        "play.js",
+        "entry.isIntersecting || stop()",
+        "entry",
+    ),
+    "plays in a hidden tab": (
+        a_hidden_tab_stops,
+        "play.js",
+        "document.hidden && stopPlaying()",
+        "document.hidden",
+    ),
+    "reads every step": (
+        a_screen_reader_hears_where_it_stops,
+        "play.js",
+        'setAttribute("aria-live", "off")',
+        'setAttribute("aria-live", "polite")',
+    ),
+    "stays silent": (
+        a_screen_reader_hears_where_it_stops,
+        "play.js",
+        'removeAttribute("aria-live")',
+        'setAttribute("aria-live", "off")',
+    ),
+    "does not say so": (
+        less_motion_is_said,
+        "play.js",
+        'calm.matches ? "Your',
+        '!calm.matches ? "Your',
+    ),
+    "glides anyway": (
+        less_motion_does_not_glide,
+        "play.js",
+        "calm.matches ? 0 : GLIDE * pace",
+        "GLIDE * pace",
+    ),
+    "hands shrink": (
+        hands_glide_and_keep_their_length,
+        "between.js",
+        'form === "hand" ? turned : moved',
+        "moved",
+    ),
     "jumps": (hands_glide_and_keep_their_length, "between.js", "share >= 1 ||", "share >= 0 ||"),
     "the row below": (a_row_follows_the_pointer, "pick.js", "Math.floor", "Math.round"),
     "the wrong side": (buttons_move_a_word, "words.js", '["right", "▸", 1]', '["right", "▸", -1]'),
@@ -295,9 +355,19 @@ BROKEN: dict[str, tuple[Callable[[Page], None], str, str, str]] = {
     "swaps the ends": (the_pointer_drags_a_word, "words.js", "dragged = to;", ""),
     "never lets go": (the_pointer_drags_a_word, "words.js", '["pointerup", "pointercancel"]', "[]"),
     "as many as you like": (typed_words_are_shown, "words.js", ".slice(0, MOST)", ""),
-    "positions without being asked": (order_matters_with_positions_alone, "sentence.js", 'positions === "sinusoid"', 'positions !== "RoPE"'),
-    "RoPE does not turn": (order_matters_with_positions_alone, "sentence.js", 'positions === "RoPE"', 'positions === "rope"'),
-}  # fmt: skip
+    "positions without being asked": (
+        order_matters_with_positions_alone,
+        "sentence.js",
+        'positions === "sinusoid"',
+        'positions !== "RoPE"',
+    ),
+    "RoPE does not turn": (
+        order_matters_with_positions_alone,
+        "sentence.js",
+        'positions === "RoPE"',
+        'positions === "rope"',
+    ),
+}
 """A check that must fail with a script in which one line is wrong."""
 
 

@@ -174,6 +174,4 @@ def _axis(name: str, axis: Axis) -> str:
 
 
 def _text(x: float, y: float, anchor: str, words: str, more: str = "") -> str:
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{html.escape(words)}</text>'
-    )
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{html.escape(words)}</text>'

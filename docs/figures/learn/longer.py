@@ -2,9 +2,9 @@ import numpy as np
 
 from blocks import length_blocks as length
 from pages import figures_of
-from pictures.animations import Axis, Choice, Moving, Note, Series, Shown, Slider
+from pictures.animations import Axis, Choice, Moving, Note, Pick, Series, Shown, Slider
 
-TASKS = {"what followed last time": "recall", "what stood three places back": "back"}
+TASKS = {"what followed last time": "recall", "the token three back": "back"}
 SCHEMES = {
     "sinusoid": "sinusoidal",
     "RoPE": "rope",
@@ -62,7 +62,10 @@ def beyond() -> Moving:
         y=Axis(0, 1.04, "share of right answers", (0, 0.5, 1)),
         height=260,
         series=(
-            *(Series(name, name, colour) for name, colour in zip(SCHEMES, (1, 0, 2, 3, 7), strict=True)),
+            *(
+                Series(name, name, colour)
+                for name, colour in zip(SCHEMES, (1, 0, 2, 3, 7), strict=True)
+            ),
             Series("now", "", 7, "dot"),
         ),
         shown=shown,
@@ -70,9 +73,9 @@ def beyond() -> Moving:
         "Beyond 100 the sinusoid falls first, then T5's bias and RoPE, all three to less than 0.1. "
         "RoPE with YaRN stays near 1, and ALiBi near 0.9.",
         caption="Small models, trained with texts of 100 tokens and tested with 200: means of five "
-        "for each encoding. ALiBi never learned the second task. The experiment is on a page of its "
-        "own.",
+        "for each encoding. ALiBi never learned the second task.",
         background=[[(TRAINED, 0), (TRAINED, 1.04)]],
         notes=(Note(TRAINED - 3, 0.06, "trained", "end"), Note(TRAINED + 3, 0.06, "new")),
+        pick=Pick("position", "x", 0, BIN),
         data=measured,
     )

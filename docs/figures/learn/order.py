@@ -130,7 +130,7 @@ def your_sentence() -> Moving:
             ((), ("One",), ("b", "a"), ("Größe", "naïve", "sonnig", "überraschend", "a", "A")),
         ),
         choices=(Choice("positions", "positions", ("none", "sinusoid", "RoPE")),),
-        sliders=(Slider("moved", "words moved to the end", range(MOST), 0),),
+        sliders=(Slider("moved", "words moved", range(MOST), 0),),
         x=Axis(0, MOST, "from this word", [n + 0.5 for n in range(MOST)], letters=LETTERS),
         y=Axis(MOST, 0, "this word takes", [n + 0.5 for n in range(MOST)], letters=LETTERS),
         height=370,
@@ -139,6 +139,6 @@ def your_sentence() -> Moving:
         description="A table with a row and a column for each word of “the dog bites the man”. "
         "A square in each cell shows a weight. The two rows of “the” are alike.",
         caption="A toy: the numbers of a word come from a hash of its letters and mean nothing, "
-        "there is one head, and nothing was trained. Move words. Without positions the squares "
-        "move with them, and none changes its size.",
+        "there is one head, and nothing was trained. Move words, or play: the first word goes to "
+        "the end. Without positions the squares move with their words, and none changes its size.",
     )

@@ -2,7 +2,18 @@ import numpy as np
 
 import posenc
 from pages import figures_of
-from pictures.animations import Axis, Choice, Moving, Note, Point, Series, Shown, Slider, Stroke
+from pictures.animations import (
+    Axis,
+    Choice,
+    Moving,
+    Note,
+    Pick,
+    Point,
+    Series,
+    Shown,
+    Slider,
+    Stroke,
+)
 from pictures.picture import Picture
 
 BASE = 16
@@ -40,7 +51,7 @@ def _scores(weights: str, code: str) -> list[float]:
     distances = np.arange(FARTHEST + 1)
     queries = np.tile(query, (len(distances), 1))
     turned = posenc.rope(queries, distances, base=BASE, layout=LAYOUTS[code])
-    return (turned @ key / 4).tolist()
+    return [float(row @ key) / 4 for row in turned]
 
 
 def _brackets(layout: str, start: float, step: float) -> list[Stroke]:
@@ -103,8 +114,8 @@ def layouts() -> Moving:
             Series("now", "", 1, "dot"),
         ),
         shown=shown,
-        description="Eight boxes for the channels 0 to 7. Brackets below them join 0 with 1, 2 with "
-        "3 and so on: the pairs of the weights. Brackets above join 0 with 4, 1 with 5 and so on: "
+        description="Eight boxes for the channels 0 to 7. Brackets below them join 0 with 1, 2 "
+        "with 3 and so on: the pairs of the weights. Brackets above join 0 with 4, 1 with 5 and so on: "
         "the pairs of the code. Under this, two curves of the score by distance. One has its peak "
         "of 1 at distance 3, the other stays lower.",
         caption="This head has learned to look three tokens back. It does so when the code pairs "
@@ -116,6 +127,7 @@ def layouts() -> Moving:
             *(Note(-0.2, y - 0.05, words, "end") for y, words in ((1, "1"), (0, "0"), (-1, "−1"))),
             Note(0.3, 1.12, "score"),
         ),
+        pick=Pick("distance", "x", -0.5),
     )
 
 
@@ -138,7 +150,7 @@ def cache() -> Moving:
 
     def keys_and_scores(positions: list[int]) -> tuple[np.ndarray, list[float]]:
         keys = posenc.rope(np.tile([1.0, 0.0], (len(positions), 2)), positions, base=BASE)
-        return keys, (keys @ keys[-1] / 2).tolist()
+        return keys, [float(key @ keys[-1]) / 2 for key in keys]
 
     def shown(tokens: int, positions: str) -> Shown:
         places = list(range(tokens))
@@ -158,9 +170,11 @@ def cache() -> Moving:
 
     return Moving(
         module="cache",
-        sliders=(Slider("tokens", "tokens in the cache", range(PROMPT, TOKENS + 1), 5),),
+        sliders=(Slider("tokens", "tokens", range(PROMPT, TOKENS + 1), 5),),
         choices=(Choice("positions", "positions", ("go on", "restart at 0")),),
-        x=Axis(-1.3, TOKENS - 0.5, "position by which each key was turned", range(TOKENS), letters=1),
+        x=Axis(
+            -1.3, TOKENS - 0.5, "position by which each key was turned", range(TOKENS), letters=1
+        ),
         y=Axis(-1.1, 3.7),
         height=290,
         series=(
