@@ -1,10 +1,10 @@
 """Interactive pictures: drawn when the site is built, and redrawn when a reader moves a slider.
 
 A function under ``docs/figures`` that returns a Moving is shown like any other figure. Its content
-is computed twice: here, by the reference, for the initial values of its controls, and in the browser
-by a module of ``docs/assets/moving``. ``tests/site/test_moving.py`` compares the two at every value
-of each control. Without JavaScript the first picture stays, without controls. ``moving_html.py``
-writes the HTML.
+is computed twice: here, by the reference, for the initial values of its controls, and in the
+browser by a module of ``docs/assets/moving``. ``tests/site/test_moving.py`` compares the two at
+every value of each control. Without JavaScript the first picture stays, without controls.
+``moving_html.py`` writes the HTML.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -82,7 +82,7 @@ class Axis:
     words: str = ""
     ticks: Sequence[float] = ()
     letters: int = 0
-    """If more than 0: ``Shown.names`` has the words at the ticks, of so many letters at most."""
+    """If more than 0: ``Shown.names`` has the words at the ticks, and none is longer."""
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ export function shown({ distance, weights, code }) {
       now: [[[distance, got[distance]]]],
     },
     said:
-      `${agree} ${distance} ${tokens} back the score is ${written(got[distance])}; ` +
+      `${agree} The score ${distance} ${tokens} back is ${written(got[distance])}; ` +
       `right is ${written(right[distance])}.`,
   };
 }

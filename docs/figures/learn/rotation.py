@@ -90,7 +90,7 @@ def layouts() -> Moving:
                 "code": [list(enumerate(got)), *_brackets(code, 2.45, 0.12)],
                 "now": [[(distance, got[distance])]],
             },
-            f"{agree} {distance} {tokens} back the score is {_written(got[distance])}; right is "
+            f"{agree} The score {distance} {tokens} back is {_written(got[distance])}; right is "
             f"{_written(right[distance])}.",
         )
 
@@ -115,9 +115,9 @@ def layouts() -> Moving:
         ),
         shown=shown,
         description="Eight boxes for the channels 0 to 7. Brackets below them join 0 with 1, 2 "
-        "with 3 and so on: the pairs of the weights. Brackets above join 0 with 4, 1 with 5 and so on: "
-        "the pairs of the code. Under this, two curves of the score by distance. One has its peak "
-        "of 1 at distance 3, the other stays lower.",
+        "with 3 and so on: the pairs of the weights. Brackets above join 0 with 4, 1 with 5 and so "
+        "on: the pairs of the code. Under this, two curves of the score by distance. One "
+        "has its peak of 1 at distance 3, the other stays lower.",
         caption="This head has learned to look three tokens back. It does so when the code pairs "
         "the channels as they were trained. With the other layout, each channel turns with the "
         "wrong partner, and mostly at the wrong speed. No error is raised.",
