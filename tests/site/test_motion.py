@@ -225,6 +225,28 @@ def the_pointer_drags_a_word(page: Page) -> None:
     assert figure.words() == "man the dog bites the"
 
 
+def a_finger_drags_a_word(page: Page) -> None:
+    """A finger takes hold at the edge of a word, where the browser means the button beside it."""
+    figure = Figure(page, "your-sentence")
+    figure.play.scroll_into_view_if_needed()
+    words = figure.element.locator("li span").all()
+    start, end = words[1].bounding_box(), words[0].bounding_box()
+    assert start
+    assert end
+    touch = page.context.new_cdp_session(page)
+    for share in range(11):
+        x = start["x"] + 5 + (end["x"] - start["x"]) * share / 10
+        touch.send(
+            "Input.dispatchTouchEvent",
+            {
+                "type": "touchMove" if share else "touchStart",
+                "touchPoints": [{"x": x, "y": start["y"] + 5}],
+            },
+        )
+    touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    assert figure.words() == "dog the bites the man"
+
+
 def typed_words_are_shown(page: Page) -> None:
     figure = Figure(page, "your-sentence")
     figure.element.locator("input[type=text]").fill("  a <b> c d e f g ")
@@ -267,6 +289,7 @@ CHECKS: dict[Callable[[Page], None], str] = {
     a_row_follows_the_pointer: SINUSOID,
     buttons_move_a_word: ORDER,
     the_pointer_drags_a_word: ORDER,
+    a_finger_drags_a_word: ORDER,
     typed_words_are_shown: ORDER,
     order_matters_with_positions_alone: ORDER,
 }
@@ -353,7 +376,14 @@ BROKEN: dict[str, tuple[Callable[[Page], None], str, str, str]] = {
     "the wrong side": (buttons_move_a_word, "words.js", '["right", "▸", 1]', '["right", "▸", -1]'),
     "loses the focus": (buttons_move_a_word, "words.js", "?.focus()", ""),
     "swaps the ends": (the_pointer_drags_a_word, "words.js", "dragged = to;", ""),
-    "never lets go": (the_pointer_drags_a_word, "words.js", '["pointerup", "pointercancel"]', "[]"),
+    "never lets go": (the_pointer_drags_a_word, "words.js", "if (buttons && ", "if ("),
+    "not by its edge": (
+        a_finger_drags_a_word,
+        "words.js",
+        'target.closest("li"));\n  });\n  list.addEventListener("pointermove"',
+        'target.matches("span") ? target.closest("li") : null);\n  });\n'
+        '  list.addEventListener("pointermove"',
+    ),
     "as many as you like": (typed_words_are_shown, "words.js", ".slice(0, MOST)", ""),
     "positions without being asked": (
         order_matters_with_positions_alone,

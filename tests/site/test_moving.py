@@ -260,6 +260,10 @@ def test_sliders_move_the_picture_with_the_keyboard(
             assert same_path(shown[entry.name], drawn)
         seen.append(shown)
         control.press("ArrowLeft" if step > 0 else "ArrowRight")
+    # The buttons move the slider that was used last.
+    page.locator(f"#{id} [data-steps='{step}']").click()
+    assert paths(page, id) == seen[-1]
+    page.locator(f"#{id} [data-steps='{-step}']").click()
     assert any(shown != first for shown in seen)
     assert all(same_path(path, first[entry]) for entry, path in paths(page, id).items())
     page.context.close()

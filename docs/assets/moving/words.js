@@ -37,27 +37,18 @@ export function movable(figure) {
       (buttons.find((each) => each.dataset.by === by) ?? buttons[0])?.focus();
     }
   });
-  let dragged = null;
-  list.addEventListener("pointerdown", (event) => {
-    if (event.target.matches("li span")) {
-      dragged = place(event.target.closest("li"));
-      list.setPointerCapture(event.pointerId);
-      event.preventDefault(); // no text is selected
-    }
+  let dragged = -1;
+  list.addEventListener("pointerdown", ({ target }) => {
+    dragged = place(target.closest("li"));
   });
-  list.addEventListener("pointermove", ({ clientX, clientY }) => {
-    const item = document.elementFromPoint(clientX, clientY)?.closest("li");
-    const to = place(item);
-    if (dragged !== null && to >= 0 && to !== dragged) {
+  list.addEventListener("pointermove", ({ clientX, clientY, buttons, pointerId }) => {
+    const to = place(document.elementFromPoint(clientX, clientY)?.closest("li"));
+    if (buttons && dragged >= 0 && to >= 0 && to !== dragged) {
+      list.setPointerCapture(pointerId); // not earlier, or no button would be clicked
       move(dragged, to);
       dragged = to;
     }
   });
-  for (const end of ["pointerup", "pointercancel"]) {
-    list.addEventListener(end, () => {
-      dragged = null;
-    });
-  }
   field.addEventListener("input", show);
   show();
 }

@@ -35,6 +35,7 @@ def beyond() -> Moving:
         words: {name: _mean(task, scheme) for name, scheme in SCHEMES.items()}
         for words, task in TASKS.items()
     }
+    unlearned = [name for name, scheme in SCHEMES.items() if not length.learned("back", scheme)]
 
     def shown(position: int, task: str) -> Shown:
         curves = {
@@ -69,11 +70,12 @@ def beyond() -> Moving:
             Series("now", "", 7, "dot"),
         ),
         shown=shown,
-        description="Five curves over positions 1 to 200. Up to 100 all lie between 0.9 and 1. "
-        "Beyond 100 the sinusoid falls first, then T5's bias and RoPE, all three to less than 0.1. "
-        "RoPE with YaRN stays near 1, and ALiBi near 0.9.",
-        caption="Small models, trained with texts of 100 tokens and tested with 200: means of five "
-        "for each encoding. ALiBi never learned the second task.",
+        description="Five curves over the positions. Up to the trained length all are high. Beyond "
+        "it the sinusoid falls first, then T5's bias and RoPE, all three nearly to the bottom. "
+        "RoPE with YaRN stays on top, and ALiBi a little below it.",
+        caption=f"Small models, trained with texts of {TRAINED} tokens and tested with {TESTED}: "
+        f"means of {len(length.read_results()['seeds'])} for each encoding. "
+        f"{' and '.join(unlearned)} never learned the second task.",
         background=[[(TRAINED, 0), (TRAINED, 1.04)]],
         notes=(Note(TRAINED - 3, 0.06, "trained", "end"), Note(TRAINED + 3, 0.06, "new")),
         pick=Pick("position", "x", 0, BIN),
