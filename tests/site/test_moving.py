@@ -22,7 +22,7 @@ from tests.site.explorer import NODE
 
 ASSETS = CHECKOUT / "docs" / "assets"
 HERE = Path(__file__).parent
-SHARED = {"page", "path"}
+SHARED = {"between", "page", "path", "pick", "play", "words"}
 """Modules that figures share."""
 
 ON_PAGES = ("**/index.html", "assets/moving/**/*", "assets/*.css")
@@ -46,18 +46,27 @@ def _figures() -> dict[str, animations.Moving]:
 FIGURES = _figures()
 
 
-def settings(figure: animations.Moving) -> list[dict[str, float]]:
-    """Return settings with one slider at each of its values, and with all sliders at their ends."""
+def settings(figure: animations.Moving) -> list[dict[str, Any]]:
+    """Return settings with one slider at each of its values, and with all sliders at their ends.
+
+    Each comes with every choice and every sentence.
+    """
     start = {slider.name: slider.start for slider in figure.sliders}
     alone = [start | {slider.name: value} for slider in figure.sliders for value in slider.values]
     ends = product(*((slider.values[0], slider.values[-1]) for slider in figure.sliders))
-    return alone + [dict(zip(start, end, strict=True)) for end in ends]
+    slid = alone + [dict(zip(start, end, strict=True)) for end in ends]
+    others: dict[str, Any] = {choice.name: choice.values for choice in figure.choices}
+    if figure.sentence:
+        others[figure.sentence.name] = [figure.sentence.start, *figure.sentence.tried]
+    chosen = [dict(zip(others, values, strict=True)) for values in product(*others.values())]
+    return [one | other for one in slid for other in chosen]
 
 
-def answers(figure: animations.Moving, some: list[dict[str, float]], assets: Path) -> list[Any]:
+def answers(figure: animations.Moving, some: list[dict[str, Any]], assets: Path) -> list[Any]:
     """Return the output of the figure's module for some settings."""
     question = {
         "module": figure.module,
+        "numbers": figure.data,
         "frame": figure.frame,
         "limits": [figure.x.low, figure.x.high, figure.y.low, figure.y.high],
         "forms": {entry.name: entry.form for entry in figure.series},
@@ -80,6 +89,8 @@ def differences(figure: animations.Moving, assets: Path = ASSETS) -> list[str]:
         expected = figure.shown(**setting)
         if answer["said"] != expected.said:
             result.append(f"{setting}: says {answer['said']!r}, not {expected.said!r}")
+        if answer["names"] != expected.names:
+            result.append(f"{setting}: names {answer['names']}, not {expected.names}")
         if set(answer["strokes"]) != {line.name for line in figure.series}:
             result.append(f"{setting}: has {sorted(answer['strokes'])}")
         for line in figure.series:
@@ -123,7 +134,8 @@ def test_everything_stays_between_the_axes(name: str) -> None:
     for setting in settings(figure):
         shown = figure.shown(**setting)
         points = [point for lines in shown.strokes.values() for stroke in lines for point in stroke]
-        for axis, places in zip((figure.x, figure.y), zip(*points, strict=True), strict=True):
+        both = zip(*points, strict=True) if points else ()  # nothing is drawn without words
+        for axis, places in zip((figure.x, figure.y), both, strict=bool(points)):
             low, high = sorted((axis.low, axis.high))
             assert low <= min(places), setting
             assert max(places) <= high, setting
@@ -166,6 +178,22 @@ BROKEN = {
     "score-bound": ("moving/score.js", "5 + 16 / 4", "5 + 16"),
     "score-first": ("moving/score.js", "> bound)", "> 2 * bound)"),
     "sliding-window": ("moving/sliding-window.js", "query - window < key", "query - window <= key"),
+    "linked": ("moving/linked.js", "row[2 * t + 1]", "row[2 * t]"),
+    "linked-said": ("moving/linked.js", "position + 8]", "position + 7]"),
+    "beyond": ("moving/beyond.js", "position / BIN", "position / BIN + 1"),
+    "beyond-said": ("moving/beyond.js", "position > 100", "position >= 100"),
+    "layouts": ("moving/layouts.js", "layout: LAYOUTS[code]", "layout: LAYOUTS[weights]"),
+    "layouts-sign": ("moving/layouts.js", "-Math.sin(BACK * omega)", "Math.sin(BACK * omega)"),
+    "layouts-pairs": ("explorer/waves.js", "[t, t + r / 2]", "[t, t + r / 2 - 1]"),
+    "cache": ("moving/cache.js", "n >= PROMPT", "n > PROMPT"),
+    "cache-key": ("moving/cache.js", "score: got.scores", "score: right.scores"),
+    "cache-names": ("moving/cache.js", "given[n] ??", "places[n] ??"),
+    "sentence": ("moving/sentence.js", "16777619", "16777618"),
+    "sentence-bytes": ("moving/sentence.js", "new TextEncoder().encode(word", "Array.from(word"),
+    "sentence-query": ("moving/sentence.js", "map(query)", "map((row) => row)"),
+    "sentence-moved": ("moving/sentence.js", "(n - start + words.length)", "(n + start)"),
+    "sentence-sorted": ("moving/sentence.js", "weights[a][b]", "weights[b][a]"),
+    "sentence-letters": ("moving/sentence.js", "> LETTERS", ">= LETTERS"),
     "sliding-window-layers": ("moving/sliding-window.js", "layer < layers", "layer <= layers"),
 }
 
@@ -223,9 +251,7 @@ def test_sliders_move_the_picture_with_the_keyboard(
         step = 1 if now + 1 < len(slider.values) else -1
         control.press("ArrowRight" if step > 0 else "ArrowLeft")
         value = slider.values[now + step]
-        expected = figure.shown(
-            **{entry.name: entry.start for entry in figure.sliders} | {slider.name: value}
-        )
+        expected = figure.shown(**figure.settings() | {slider.name: value})
         expect(page.locator(f"#{id} .moving-said")).to_have_text(expected.said)
         expect(control).to_have_attribute("aria-valuetext", f"{value:,}")
         shown = paths(page, id)
@@ -234,6 +260,10 @@ def test_sliders_move_the_picture_with_the_keyboard(
             assert same_path(shown[entry.name], drawn)
         seen.append(shown)
         control.press("ArrowLeft" if step > 0 else "ArrowRight")
+    # The buttons move the slider that was used last.
+    page.locator(f"#{id} [data-steps='{step}']").click()
+    assert paths(page, id) == seen[-1]
+    page.locator(f"#{id} [data-steps='{-step}']").click()
     assert any(shown != first for shown in seen)
     assert all(same_path(path, first[entry]) for entry, path in paths(page, id).items())
     page.context.close()

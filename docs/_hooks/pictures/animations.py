@@ -1,15 +1,14 @@
 """Interactive pictures: drawn when the site is built, and redrawn when a reader moves a slider.
 
 A function under ``docs/figures`` that returns a Moving is shown like any other figure. Its content
-is computed twice: here, by the reference, for the initial values of the sliders, and in the browser
-by a module of ``docs/assets/moving``. ``tests/site/test_moving.py`` compares the two at every value
-of each slider. Without JavaScript the first picture stays, without sliders.
+is computed twice: here, by the reference, for the initial values of its controls, and in the
+browser by a module of ``docs/assets/moving``. ``tests/site/test_moving.py`` compares the two at
+every value of each control. Without JavaScript the first picture stays, without controls.
+``moving_html.py`` writes the HTML.
 """
 
-import html
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 Point = tuple[float, float]
@@ -35,6 +34,46 @@ class Slider:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """A list to choose from: its name in the code, its label, and its values, initial one first."""
+
+    name: str
+    words: str
+    values: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A field for a sentence whose words can be moved; ``shown`` takes the words as a list."""
+
+    name: str
+    words: str
+    start: Sequence[str]
+    tried: Sequence[Sequence[str]] = ()
+    """Other sentences with which the browser is compared."""
+
+
+@dataclass(frozen=True)
+class Pick:
+    """A slider that follows the pointer: its first value begins at ``start`` of an axis."""
+
+    slider: str
+    axis: str
+    start: float
+    pitch: float = 1
+
+
+@dataclass(frozen=True)
+class Note:
+    """Text that never moves, at a point of the plotting area."""
+
+    x: float
+    y: float
+    words: str
+    anchor: str = "start"
+
+
+@dataclass(frozen=True)
 class Axis:
     """The range and label of an axis; an axis without a label is not drawn."""
 
@@ -42,11 +81,16 @@ class Axis:
     high: float
     words: str = ""
     ticks: Sequence[float] = ()
+    letters: int = 0
+    """If more than 0: ``Shown.names`` has the words at the ticks, and none is longer."""
 
 
 @dataclass(frozen=True)
 class Series:
-    """A moving element: its name in the code, its label, and how it is drawn."""
+    """A moving element: its name in the code, its label, and how it is drawn.
+
+    The form is ``line``, ``box``, ``dot``, or ``hand``: a line that turns about its first point.
+    """
 
     name: str
     words: str
@@ -56,17 +100,23 @@ class Series:
 
 @dataclass(frozen=True)
 class Shown:
-    """The strokes of every series for some values of the sliders, and their meaning in words."""
+    """The strokes of every series for some values of the controls, and their meaning in words.
+
+    ``names`` has the words at the ticks of each named axis; ticks without words are empty.
+    """
 
     strokes: Mapping[str, Sequence[Stroke]]
     said: str
+    names: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Moving:
-    """A picture with sliders; the docstring of the function that makes it is its title.
+    """A picture with controls; the docstring of the function that makes it is its title.
 
-    ``shown`` takes the values of the sliders by name. ``background`` never moves.
+    ``shown`` takes the values of the controls by name. ``background`` never moves, nor do
+    ``shades``: boxes with a number from −1 to 1 as their colour. ``data`` are the numbers that the
+    browser cannot compute; its module gets them beside the values.
     """
 
     module: str
@@ -79,18 +129,37 @@ class Moving:
     description: str
     caption: str
     background: Sequence[Stroke] = ()
+    shades: Sequence[tuple[Stroke, float]] = ()
+    notes: Sequence[Note] = ()
+    choices: Sequence[Choice] = ()
+    sentence: Sentence | None = None
+    pick: Pick | None = None
+    data: Any = None
 
     @property
     def frame(self) -> tuple[float, float, float, float]:
         """Left, upper, right and lower edge of the plotting area."""
-        left = 10 + 0.62 * LETTER * max((len(_number(tick)) for tick in self.y.ticks), default=0)
+        widest = self.y.letters or max((len(number(tick)) for tick in self.y.ticks), default=0)
+        left = 10 + 0.62 * LETTER * widest
         below = 2.9 * LETTER if self.x.words else 8
         above = 1.7 * LETTER if self.y.words else 8
         return left, above, WIDTH - 14, self.height - below
 
     def start(self) -> Shown:
-        """Compute the initial picture, with all sliders at their start."""
-        return self.shown(**{slider.name: slider.start for slider in self.sliders})
+        """Compute the initial picture, with all controls at their start."""
+        return self.shown(**self.settings())
+
+    def settings(self) -> dict[str, Any]:
+        """Return the initial values of all controls, by name."""
+        result: dict[str, Any] = {slider.name: slider.start for slider in self.sliders}
+        result |= {choice.name: choice.values[0] for choice in self.choices}
+        if self.sentence:
+            result[self.sentence.name] = list(self.sentence.start)
+        return result
+
+    def ticks(self, name: str, axis: Axis) -> Sequence[str]:
+        """Return the initial words at the ticks of an axis."""
+        return self.start().names[name] if axis.letters else [number(tick) for tick in axis.ticks]
 
 
 def path(strokes: Sequence[Stroke], moving: Moving, form: str = "line") -> str:
@@ -113,76 +182,6 @@ def path(strokes: Sequence[Stroke], moving: Moving, form: str = "line") -> str:
     return "".join(map(drawn, strokes))
 
 
-def html_of(name: str, title: str, moving: Moving, root: str) -> str:
-    """Make the HTML of the figure; ``root`` is the relative address of the site's root."""
-    initial = moving.start()
-    frame = [round(entry, 2) for entry in moving.frame]
-    limits = [moving.x.low, moving.x.high, moving.y.low, moving.y.high]
-    paths = "".join(
-        f'<path class="moving-{entry.form} moving-{entry.colour}" data-series="{entry.name}" '
-        f'data-form="{entry.form}" d="{path(initial.strokes[entry.name], moving, entry.form)}"/>'
-        for entry in moving.series
-    )
-    key = "".join(
-        f'<span class="moving-key-{entry.colour}">{html.escape(entry.words)}</span>'
-        for entry in moving.series
-    )
-    sliders = "".join(_slider(name, entry) for entry in moving.sliders)
-    return (
-        f'<link rel="stylesheet" href="{root}assets/moving/moving.css">'
-        f'<script type="module" src="{root}assets/moving/page.js"></script>'
-        f'<figure class="drawn moving" id="figure-{name}" data-module="{moving.module}" '
-        f'data-frame="{json.dumps(frame)}" data-limits="{json.dumps(limits)}">'
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {moving.height:g}" '
-        f'role="img" aria-labelledby="{name}-title {name}-description">'
-        f'<title id="{name}-title">{html.escape(title)}</title>'
-        f'<desc id="{name}-description">{html.escape(moving.description)}</desc>'
-        f"{_axes(moving)}{paths}</svg>"
-        f'<div class="moving-key">{key}</div>'
-        f'<div class="moving-sliders" hidden>{sliders}</div>'
-        f'<p class="moving-said" role="status">{html.escape(initial.said)}</p>'
-        f"<figcaption>{html.escape(moving.caption, quote=False)}</figcaption></figure>"
-    )
-
-
-def _slider(figure: str, slider: Slider) -> str:
-    values = list(slider.values)
-    id = f"{figure}-{slider.name.replace('_', '-')}"
-    now = _number(slider.start)
-    return (
-        f'<div><label for="{id}">{html.escape(slider.words)}</label>'
-        f'<input type="range" id="{id}" name="{slider.name}" min="0" max="{len(values) - 1}" '
-        f'step="1" value="{values.index(slider.start)}" aria-valuetext="{now}" '
-        f'data-values="{json.dumps(values)}" autocomplete="off">'
-        f'<output for="{id}">{now}</output></div>'
-    )
-
-
-def _axes(moving: Moving) -> str:
-    left, top, right, bottom = moving.frame
-    x, y = moving.x, moving.y
-    lines = path(moving.background, moving)
-    text = ""
-    if x.words:
-        lines += f"M{left:.1f},{bottom:.1f}H{right:.1f}"
-        lines += path([[(tick, y.low)] for tick in x.ticks], moving).replace("h0", "v4")
-        for tick in x.ticks:
-            across = left + (right - left) * (tick - x.low) / (x.high - x.low)
-            text += _text(across, bottom + 1.3 * LETTER, "middle", _number(tick))
-        text += _text((left + right) / 2, bottom + 2.5 * LETTER, "middle", x.words)
-    if y.words:
-        lines += f"M{left:.1f},{top:.1f}V{bottom:.1f}"
-        lines += path([[(x.low, tick)] for tick in y.ticks], moving).replace("h0", "h-4")
-        for tick in y.ticks:
-            down = bottom - (bottom - top) * (tick - y.low) / (y.high - y.low)
-            text += _text(left - 6, down + 0.35 * LETTER, "end", _number(tick))
-        text += _text(2, 0.9 * LETTER, "start", y.words)
-    return f'<path class="moving-axes" d="{lines}"/>{text}'
-
-
-def _text(x: float, y: float, anchor: str, words: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{html.escape(words)}</text>'
-
-
-def _number(value: Any) -> str:
+def number(value: float) -> str:
+    """Write a number with commas and a typographic minus sign."""
     return f"{value:,}".replace("-", "−")

@@ -19,7 +19,8 @@ from mkdocs.exceptions import PluginError
 from PIL import Image
 
 from pages import DOCS, module_of, path_of
-from pictures.animations import Moving, html_of
+from pictures.animations import Moving
+from pictures.moving_html import html_of
 from pictures.picture import INK, SETTINGS, Picture, for_telephone
 
 MARK = re.compile(r'<div class="figure-here" id="(?P<id>[a-z0-9-]+)"></div>')

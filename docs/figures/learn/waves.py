@@ -88,7 +88,10 @@ def hands() -> Moving:
         x=Axis(-1.2, 3.8),
         y=Axis(-1.1, 1.1),
         height=190,
-        series=(Series("fast", "turns by 1 radian", 0), Series("slow", "turns by 1/100", 1)),
+        series=(
+            Series("fast", "turns by 1 radian", 0, "hand"),
+            Series("slow", "turns by 1/100", 1, "hand"),
+        ),
         shown=shown,
         background=rims,
         description="Two clocks with one hand each. At position 1 the hand of the first has turned "

@@ -84,7 +84,7 @@ def turning() -> Moving:
         x=Axis(-1.1, 8.3),
         y=Axis(-1.1, 1.1),
         height=108,
-        series=(Series("query", "query", 0), Series("key", "key", 1)),
+        series=(Series("query", "query", 0, "hand"), Series("key", "key", 1, "hand")),
         shown=shown,
         background=rims,
         description="Four circles, one for each pair of 8 channels, with a hand of the query and "
