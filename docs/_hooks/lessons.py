@@ -30,7 +30,7 @@ FENCE = re.compile(r"^(?P<indent> *)```.*?^(?P=indent)```$", re.S | re.M)
 QUIET = re.compile(r"\\\[.*?\\\]|\\\(.*?\\\)|`[^`\n]*`|<[^>]*>|\]\([^)]*\)|\[@[^\]]*\]", re.S)
 WORDS_PER_MINUTE, LINES_PER_MINUTE = 130, 12
 """Reading speed for prose and for code, of a careful reader in a second language."""
-LONGEST = 10
+LONGEST = 13
 """Most minutes that a lesson may take."""
 
 SCALED = ("position-interpolation", "ntk-aware", "dynamic-ntk", "yarn", "llama3", "longrope")

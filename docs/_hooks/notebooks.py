@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from textwrap import dedent
 from typing import Any
 
+import facts
 import lessons
 import references
 
@@ -18,6 +19,7 @@ FENCE = re.compile(
     r"^(?P<indent> *)```(?P<kind>.*?)\n(?P<text>.*?)^(?P=indent)```$\n?", re.S | re.M
 )
 USED = re.compile(r"<!-- used:(?P<name>[\w-]+) -->")
+FACT = re.compile(r"<!-- fact:(?P<name>[\w-]+) -->")
 TYPES = "<!-- table:types -->"
 ADMONITION = re.compile(r'^ *\?\?\? \w+ "(?P<title>[^"]*)"$', re.M)
 LINK = re.compile(r"\[(?P<words>[^\]@]+)\]\((?!https?:)[^)]*\)")
@@ -90,6 +92,7 @@ def _plain(lesson: lessons.Lesson, markdown: str) -> str:
     """Convert a part of a page to Markdown that any notebook renders."""
     text = references.cited(lesson.page, markdown)
     text = USED.sub(lambda match: TAG.sub("", lessons.users(match["name"])), text)
+    text = FACT.sub(lambda match: facts.render_fact(match["name"]), text)
     text = text.replace(TYPES, "The table of types is on the site.")
     text = re.sub(r" ?<!--.*?-->", "", text, flags=re.S)
     text = ADMONITION.sub(lambda match: f"**{match['title']}**", text)
