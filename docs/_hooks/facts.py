@@ -82,10 +82,9 @@ def libraries() -> int:
     return sum(not name.startswith(EXAMPLE) for name in by_library())
 
 
-def _lessons_that_import(package: str) -> Fact:
-    """Make a fact: the number of lessons whose code imports a package."""
-    code = re.compile(rf"^ *(?:import|from) {package}\b", re.M)
-    return lambda: sum(bool(code.search(lesson.text)) for lesson in lessons.lessons())
+def _lessons_that_import(packages: set[str]) -> Fact:
+    """Make a fact: the number of lessons whose code imports one of some packages."""
+    return lambda: sum(bool(packages & lesson.imports) for lesson in lessons.lessons())
 
 
 def _numbers_of_lessons() -> dict[str, Fact]:
@@ -112,8 +111,8 @@ FACTS: dict[str, Fact] = {
     "schemes-measured-with-this-code": measured_with_this_code,
     "positions-searched": positions_searched,
     "lessons": lambda: len(lessons.pages()),
-    "lessons-with-pytorch": _lessons_that_import("torch"),
-    "lessons-with-posenc": _lessons_that_import("posenc(?:_conformance)?"),
+    "lessons-with-pytorch": _lessons_that_import({"torch"}),
+    "lessons-with-posenc": _lessons_that_import({"posenc", "posenc_conformance"}),
     "largest-position": lambda: DEFAULT_MAX_POSITION,
     **_numbers_of_lessons(),
     **length_blocks.FACTS,
