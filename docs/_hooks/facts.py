@@ -6,6 +6,7 @@ so that no sentence can go stale; ``typed`` finds numbers that were typed nevert
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from posenc_lab.inputs import older
@@ -89,8 +90,8 @@ def _lessons_that_import(packages: set[str]) -> Fact:
 
 def _numbers_of_lessons() -> dict[str, Fact]:
     """Make a fact for each lesson: its number, counted from 1."""
-    numbers = {Path(page).stem: number for number, page in enumerate(lessons.pages(), 1)}
-    return {f"lesson-{name}": lambda name=name: numbers[name] for name in numbers}
+    numbered = enumerate(lessons.pages(), 1)
+    return {f"lesson-{Path(page).stem}": partial(int, number) for number, page in numbered}
 
 
 FACTS: dict[str, Fact] = {

@@ -80,7 +80,8 @@ def with_captions(lesson: lessons.Lesson) -> lessons.Lesson:
         words = [inspect.getdoc(draw) or "", picture.caption, picture.description]
         if isinstance(picture, Moving):
             start = {slider.name: slider.start for slider in picture.sliders}
-            words += [part.words for part in (*picture.sliders, *picture.series)]
+            words += [slider.words for slider in picture.sliders]
+            words += [series.words for series in picture.series]
             words += [picture.x.words, picture.y.words, picture.shown(**start).said]
         return "\n\n".join(words)
 
