@@ -6,9 +6,12 @@ so that no sentence can go stale; ``typed`` finds numbers that were typed nevert
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
 
 from posenc_lab.inputs import older
 
+import lessons
 import vectors
 from blocks import length_blocks
 from blocks.measured_blocks import read_results, totals
@@ -80,6 +83,17 @@ def libraries() -> int:
     return sum(not name.startswith(EXAMPLE) for name in by_library())
 
 
+def _lessons_that_import(packages: set[str]) -> Fact:
+    """Make a fact: the number of lessons whose code imports one of some packages."""
+    return lambda: sum(bool(packages & lesson.imports) for lesson in lessons.lessons())
+
+
+def _numbers_of_lessons() -> dict[str, Fact]:
+    """Make a fact for each lesson: its number, counted from 1."""
+    numbered = enumerate(lessons.pages(), 1)
+    return {f"lesson-{Path(page).stem}": partial(int, number) for number, page in numbered}
+
+
 FACTS: dict[str, Fact] = {
     "wrong-miniatures": _of_matrix("wrong"),
     "wrong-miniatures-nameable": _of_matrix("nameable"),
@@ -97,14 +111,18 @@ FACTS: dict[str, Fact] = {
     "schemes": lambda: len(schemes()),
     "schemes-measured-with-this-code": measured_with_this_code,
     "positions-searched": positions_searched,
+    "lessons": lambda: len(lessons.pages()),
+    "lessons-with-pytorch": _lessons_that_import({"torch"}),
+    "lessons-with-posenc": _lessons_that_import({"posenc", "posenc_conformance"}),
     "largest-position": lambda: DEFAULT_MAX_POSITION,
+    **_numbers_of_lessons(),
     **length_blocks.FACTS,
 }
 
 COUNTED = (
     "schemes|models|engines|libraries|languages|adapters|programs|conventions|invariants|"
     "deviations|mistakes|goldens|checks|miniatures|mutants|bugs|threads|findings|cases|forms|tests|"
-    "claims|pages|exercises|failures"
+    "claims|pages|exercises|failures|lessons"
 )
 WORDS = (
     "eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|"
@@ -113,12 +131,13 @@ WORDS = (
 TYPED = re.compile(
     rf"(?<![\w.,^/])(?:\d{{1,3}}(?:,\d{{3}})+|\d{{2,}}|(?:{WORDS})(?:-\w+)?)"
     rf"(?:\s+(?!and\b|or\b|in\b|is\b|are\b)[a-z-]+){{0,3}}\s+(?:{COUNTED})\b"
-    r"|\d\s*±\s*\d|\b\d+\s+(?:seconds|minutes|hours)\b",
+    r"|\d\s*±\s*\d|\b\d+\s+(?:seconds|minutes|hours)\b"
+    r"|\blessons?\s+\d+|\bten(?:\s+[a-z]+)?\s+lessons\b",
     re.I,
 )
 """A number of at least ten that counts or measures something of the project.
 
-Smaller numbers are read as words.
+Smaller numbers are read as words, except those of lessons.
 """
 CODE = re.compile(r"^( *)```.*?^\1```$|`[^`\n]*`|<!--.*?-->|\]\([^)]*\)", re.S | re.M)
 

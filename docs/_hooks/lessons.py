@@ -5,12 +5,14 @@ there. A lesson explains a term where the term is in italics with a link to its 
 uses a term before it or an earlier lesson has explained it fails the build.
 """
 
+import ast
 import html
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import dedent
 
 import yaml
 from markdown.extensions.toc import slugify
@@ -27,10 +29,11 @@ ENTRY = re.compile(r"^## (?P<title>[^{\n]+?)(?: *\{(?P<class>[^}]*)\})?$", re.M)
 EXPLAINED = re.compile(r"\[\*(?P<words>[^*\]]+)\*\]\(\.\./glossary\.md#(?P<anchor>[\w-]+)\)")
 HEAD = re.compile(r"\A---\n(?P<fields>.*?)\n---\n", re.S)
 FENCE = re.compile(r"^(?P<indent> *)```.*?^(?P=indent)```$", re.S | re.M)
+PYTHON = re.compile(r"^(?P<indent> *)```python\n(?P<code>.*?)^(?P=indent)```$", re.S | re.M)
 QUIET = re.compile(r"\\\[.*?\\\]|\\\(.*?\\\)|`[^`\n]*`|<[^>]*>|\]\([^)]*\)|\[@[^\]]*\]", re.S)
 WORDS_PER_MINUTE, LINES_PER_MINUTE = 130, 12
 """Reading speed for prose and for code, of a careful reader in a second language."""
-LONGEST = 10
+LONGEST = 13
 """Most minutes that a lesson may take."""
 
 SCALED = ("position-interpolation", "ntk-aware", "dynamic-ntk", "yarn", "llama3", "longrope")
@@ -55,6 +58,18 @@ class Lesson:
         lines = sum(len(match[0].splitlines()) - 2 for match in FENCE.finditer(self.text))
         words = len(QUIET.sub("", FENCE.sub("", self.text)).split())
         return math.ceil(words / WORDS_PER_MINUTE + lines / LINES_PER_MINUTE)
+
+    @property
+    def imports(self) -> set[str]:
+        """Find the packages that its code imports."""
+        code = "\n".join(dedent(match["code"]) for match in PYTHON.finditer(self.text))
+        found = set()
+        for node in ast.walk(ast.parse(code)):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                found.add(node.module.partition(".")[0])
+        return found
 
 
 def pages() -> list[str]:

@@ -1,7 +1,7 @@
 """A notebook of each lesson, generated from the page, for readers who want to change the numbers.
 
-It works offline: moving pictures and links stay on the site, and all code is in it, with its
-output.
+Moving pictures and links stay on the site; all code is in it, with its output. The first cell
+installs the packages that it imports.
 """
 
 import html
@@ -11,17 +11,24 @@ from collections.abc import Iterator
 from textwrap import dedent
 from typing import Any
 
+import facts
 import lessons
 import references
+from blocks import site_blocks
 
 FENCE = re.compile(
     r"^(?P<indent> *)```(?P<kind>.*?)\n(?P<text>.*?)^(?P=indent)```$\n?", re.S | re.M
 )
 USED = re.compile(r"<!-- used:(?P<name>[\w-]+) -->")
+FACT = re.compile(r"<!-- fact:(?P<name>[\w-]+) -->")
 TYPES = "<!-- table:types -->"
 ADMONITION = re.compile(r'^ *\?\?\? \w+ "(?P<title>[^"]*)"$', re.M)
 LINK = re.compile(r"\[(?P<words>[^\]@]+)\]\((?!https?:)[^)]*\)")
 TAG = re.compile(r"</?[a-z][^>]*>")
+INSTALLED = ("numpy", "matplotlib", "torch")
+"""Packages of lessons that have the same name in the package index."""
+OURS = ("posenc", "posenc_conformance")
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
 def address(lesson: lessons.Lesson) -> str:
@@ -31,16 +38,33 @@ def address(lesson: lessons.Lesson) -> str:
 
 def content(lesson: lessons.Lesson) -> str:
     """Write the notebook of a lesson, in nbformat 4."""
-    cells = list(_cells(lesson))
+    install = installation(lesson)
+    cells = [*([_code(install)] if install else []), *_cells(lesson)]
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"
     book = {
         "cells": cells,
-        "metadata": {"language_info": {"name": "python"}},
+        "metadata": {"kernelspec": KERNEL, "language_info": {"name": "python"}},
         "nbformat": 4,
         "nbformat_minor": 5,
     }
     return json.dumps(book, ensure_ascii=False, indent=1) + "\n"
+
+
+def installation(lesson: lessons.Lesson) -> str:
+    """Write the cell that installs what a lesson imports.
+
+    posenc comes from its repository. If its address is not known, a comment says that a clone is
+    needed, as the home page does.
+    """
+    packages = [name for name in INSTALLED if name in lesson.imports]
+    ours, address = lesson.imports & {*OURS}, site_blocks.repository()
+    if ours and address:
+        packages.append(f"git+{address}")
+    lines = [f"%pip install -q {' '.join(packages)}"] if packages else []
+    if ours and not address:
+        lines.append("# For posenc, in a clone of its repository: %pip install .")
+    return "\n".join(lines)
 
 
 def offered(page: str, markdown: str) -> str:
@@ -90,6 +114,7 @@ def _plain(lesson: lessons.Lesson, markdown: str) -> str:
     """Convert a part of a page to Markdown that any notebook renders."""
     text = references.cited(lesson.page, markdown)
     text = USED.sub(lambda match: TAG.sub("", lessons.users(match["name"])), text)
+    text = FACT.sub(lambda match: facts.render_fact(match["name"]), text)
     text = text.replace(TYPES, "The table of types is on the site.")
     text = re.sub(r" ?<!--.*?-->", "", text, flags=re.S)
     text = ADMONITION.sub(lambda match: f"**{match['title']}**", text)

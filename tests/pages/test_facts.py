@@ -33,6 +33,8 @@ def test_no_number_of_the_project_is_typed(page: Path) -> None:
         ("description: Twenty-two released libraries, judged.", "Twenty-two released libraries"),
         ("RoPE keeps 37.3 ± 5.9 % of it.", "3 ± 5"),
         ("The run took 15 minutes.", "15 minutes"),
+        ("Begin with Lesson 3.", "Lesson 3"),
+        ("description: Ten short lessons on RoPE.", "Ten short lessons"),
     ],
 )
 def test_a_typed_number_is_found(sentence: str, found: str) -> None:
@@ -50,6 +52,7 @@ def test_a_typed_number_is_found(sentence: str, found: str) -> None:
         "There are <!-- fact:wrong-miniatures --> wrong miniatures.",
         "Version 5.24.0 of transformers has models of its own.",
         "[@su2024, section 12] checks it.",
+        "Begin with lesson <!-- fact:lesson-order -->, after two lessons.",
     ],
 )
 def test_other_numbers_may_be_typed(sentence: str) -> None:
@@ -69,7 +72,7 @@ def test_an_unknown_fact_is_refused() -> None:
 
 
 def test_every_fact_is_used() -> None:
-    """Accuracies of schemes are exempt: the page of the experiment shows only some of them."""
+    """Of accuracies of schemes and numbers of lessons, pages show only some."""
     used = {name for page in PAGES for name in FACT.findall(page.read_text(encoding="utf-8"))}
     unused = facts.FACTS.keys() - used
-    assert all(name.startswith(("recall-", "back-")) for name in unused), unused
+    assert all(name.startswith(("recall-", "back-", "lesson-")) for name in unused), unused

@@ -27,6 +27,11 @@ PHRASES = {
     r"whoever": "the role: the user, the caller",
 }
 """Patterns, and what to write."""
+PAGES = (
+    *(r"hang(s|ing)?\s+on", r"becomes?\s+of", r"mend(s|ed|ing)?", r"as\s+ever"),
+    *(r"otherwise\s+than", "telephones?"),
+)
+"""Those of the patterns that pages avoid, too."""
 GUIDES = ("CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "README.md")
 ELSEWHERE = (
     "docs/examples/",
@@ -76,6 +81,16 @@ def test_guides_avoid_these_phrases(name: str) -> None:
     lines = (CHECKOUT / name).read_text(encoding="utf-8").splitlines()
     phrases = [f"{number}: {line}" for number, line in enumerate(lines, 1) if phrases_in(line)]
     assert not phrases, "\n".join(phrases)
+
+
+def test_pages_avoid_some_of_these_phrases() -> None:
+    pattern = re.compile("|".join(rf"(?<![-#])\b({phrase})\b" for phrase in PAGES), re.IGNORECASE)
+    hits = [
+        f"{path.relative_to(CHECKOUT)}: {match[0]}"
+        for path in tracked_files("docs/*.md")
+        for match in pattern.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert not hits, "\n".join(hits)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,8 @@ def summary() -> str:
     when = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
     models = len({cell.model for cell in cells})
     cpus = ", ".join(sorted({results.cpu for results in shown}))
-    return paragraph(f"{len(shown)} rows of engines, {models} models; judged {when} on {cpus}.")
+    counts = f"{len(shown)} engine configurations, {models} models"
+    return paragraph(f"{counts}; judged {when} on {cpus}.")
 
 
 def board_table() -> str:

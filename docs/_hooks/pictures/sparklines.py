@@ -41,7 +41,7 @@ def legend() -> str:
     meanings = {
         PASSED: "all that is claimed passes",
         KNOWN: "fails for a reason that is written down",
-        FAILED: "fails, and nobody knows yet why",
+        FAILED: "fails, cause unknown",
     }
     items = "".join(
         f'<li><span class="piece {state}"><span aria-hidden="true">{SIGNS[state]}</span> '

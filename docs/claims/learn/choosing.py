@@ -37,3 +37,11 @@ def never_wrong() -> None:
         assert fits.get(name, name.startswith("RoPE, scaled") and bool(schemes & SCALED)), model.id
         answers.add(name.partition(" (")[0])
     assert answers == {"ALiBi", "T5's bias", "RoPE", "RoPE, scaled", "look at model_type"}
+
+
+def most_use_these() -> None:
+    """More than half of all models have no other scheme in any layer than those of the table."""
+    known = SCALED | {"rope", "sinusoidal", "learned", "t5-bias", "alibi"}
+    models = load_all()
+    theirs = [model for model in models if {g.scheme for g in model.meaning.groups} <= known]
+    assert len(theirs) > len(models) / 2

@@ -33,3 +33,11 @@ def first_slope() -> None:
     slopes = posenc.alibi_slopes(8)
     assert slopes[0] == 0.5
     assert (slopes[1:] == slopes[:-1] / 2).all()
+
+
+def last_head() -> str:
+    """How far back a key has half the weight of an equal one at the query: the last of 8 heads."""
+    slope = posenc.alibi_slopes(8)[-1]
+    behind = int(np.log(2) / slope)
+    assert np.exp(-slope * behind) > 0.5 > np.exp(-slope * (behind + 1))
+    return f"it is {behind} words back"

@@ -39,3 +39,15 @@ def neighbours() -> str:
     products = (rows[1:] * rows[:-1]).sum(axis=1)
     assert np.ptp(products) < 1e-12
     return f"{products[0]:.2f}"
+
+
+def slowest_hand() -> str:
+    """The first frequency over the last, which grows with d and stays below 10,000."""
+    quotients = []
+    for d in (4, 64, 512, 4096):
+        (pair,) = posenc.sinusoidal([1], d).reshape(1, -1, 2)
+        angles = np.arctan2(pair[:, 0], pair[:, 1])
+        quotients.append(angles[0] / angles[-1])
+    assert quotients == sorted(quotients)
+    assert quotients[-1] < 10000
+    return f"{quotients[2]:,.0f} times with 512 channels"

@@ -126,3 +126,10 @@ def told_apart() -> None:
     assert np.diff(steps)[-1] > np.diff(steps)[0]
     assert np.allclose(rope, rope.T)
     assert not np.allclose(np.diff(rope[-1][::-1], 2), 0)
+
+
+def most_rotate() -> None:
+    """More than half of the models of the site have layers with a rotary embedding."""
+    models = load_all()
+    rotating = [m for m in models if any(group.turns for group in m.meaning.groups)]
+    assert len(rotating) > len(models) / 2

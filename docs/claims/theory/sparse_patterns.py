@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import posenc
+from posenc_conformance.models.file import model_named
 
 Mask = np.ndarray[Any, Any]
 N = 64
@@ -247,3 +248,34 @@ def order_of_layers() -> None:
     chunk, window = posenc.chunked_mask(9, 9, 4), posenc.sliding_window(9, 9, 2)
     assert np.flatnonzero(_product(chunk, window)[-1]).tolist() == [7, 8]
     assert np.flatnonzero(_product(window, chunk)[-1]).tolist() == [4, 5, 6, 7, 8]
+
+
+def sees_itself() -> None:
+    """The diagonals of the patterns' masks; only the columns of the fixed pattern miss some."""
+    n = 24
+    masks = {
+        "causal": posenc.causal_mask(n, n),
+        "window": posenc.sliding_window(n, n, 4),
+        "chunked": posenc.chunked_mask(n, n, 5),
+        "dilated": posenc.dilated_window(n, n, 3, 2),
+        "bigbird": posenc.bigbird_mask(n, n, 4),
+        **{
+            f"strided {part}": posenc.strided_mask(n, n, 4, part=part)
+            for part in ("union", "local", "local-inclusive", "column")
+        },
+        **{
+            f"fixed {part}": posenc.fixed_mask(n, n, 4, 1, part=part)
+            for part in ("union", "block", "columns")
+        },
+    }
+    assert [name for name, mask in masks.items() if not mask.diagonal().all()] == ["fixed columns"]
+
+
+def llama_4() -> str:
+    """Layers of both Llama 4 in their model files: chunked, and every fourth one full."""
+    for name in ("llama-4-scout", "llama-4-maverick"):
+        groups = {group.attention: group.layers for group in model_named(name).meaning.groups}
+        assert groups.keys() == {"chunked", "full"}
+        assert [layer % 4 for layer in groups["full"]] == [3] * len(groups["full"])
+        assert len(groups["chunked"]) == 3 * len(groups["full"])
+    return "every fourth one"
