@@ -95,8 +95,27 @@ def sections_of(trial: Trial, pairs: int) -> Index:
             // (16 if allocation == "interleaved" else 32)
         )
         released = [pairs - 2 * spatial, spatial, spatial]
-    choices = [released, thirds(pairs).tolist()] if np.count_nonzero(released) > 1 else []
-    return np.array(trial.pick.one_of(choices or [thirds(pairs).tolist()]))
+    choices = [released] if np.count_nonzero(released) > 1 else []
+    choices += [thirds(pairs).tolist(), *(each.tolist() for each in unequal(allocation, pairs))]
+    return np.array(trial.pick.one_of(choices))
+
+
+def unequal(allocation: str, pairs: int) -> Iterator[Index]:
+    """Yield sections of which no two are equal, and sections of which one is 0.
+
+    Released models have as many pairs for the height as for the width, so that code which exchanges
+    the two sections is right for all of them. Alternating pairs must have as many of each.
+    """
+    third = pairs // 3
+    if allocation == "alternating":
+        listed = [(pairs % 2, pairs // 2, pairs // 2)]
+    elif allocation == "interleaved":
+        listed = [(pairs - third, third, 0)]
+        listed += [(pairs - 2 * third + 1, third, third - 1)] if third > 1 else []
+    else:
+        listed = [(0, third, pairs - third)]
+        listed += [(pairs // 6, third, pairs - third - pairs // 6)] if pairs > 5 else []
+    yield from map(np.array, listed)
 
 
 TOKENS = np.array([[0, 0, 0, 1, 1, 1], [0, 0, 1, 0, 0, 1], [0, 1, 0, 0, 1, 0]])
@@ -126,14 +145,19 @@ def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
     }
 
 
+TWO_TOKENS = np.array([[1, 7], [3, 2], [5, 4]])
+
+
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield small and large heads, powers of two and not, and many tokens."""
+    """Yield small and large heads, unequal sections, powers of two and not, and many tokens."""
     for head_dim in (6, 8, 12, 20, 64, 80, 96, 128, 132, 256):
         yield {
             "x": fine((2, 2, head_dim)),
-            "positions": np.array([[1, 7], [3, 2], [5, 4]]),
+            "positions": TWO_TOKENS,
             "sections": thirds(head_dim // 2),
         }
+    for sections in unequal(str(case.conventions["allocation"]), 20):
+        yield {"x": fine((2, 2, 40)), "positions": TWO_TOKENS, "sections": sections}
     frames = np.indices((5, 15, 15)).reshape(3, -1)
     yield {"x": fine((5 * 15 * 15, 6)), "positions": frames, "sections": thirds(3)}
 
@@ -186,13 +210,16 @@ def allocation_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def axes_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict time, height and width exchanged."""
-    for order in list(permutations(range(3)))[1:]:
-        names = ", ".join(AXES[axis] for axis in order)
-        yield from predict_case(
-            case.with_arguments(positions=case.arguments["positions"][list(order)]),
-            f"matches positions in the order {names}",
-        )
+    """Predict the positions, or the sections, of time, height and width exchanged."""
+    for name in ("positions", "sections"):
+        listed = case.arguments[name]
+        for order in list(permutations(range(3)))[1:]:
+            if not np.array_equal(listed[list(order)], listed):
+                names = ", ".join(AXES[axis] for axis in order)
+                yield from predict_case(
+                    case.with_arguments(**{name: listed[list(order)]}),
+                    f"matches {name} in the order {names}",
+                )
 
 
 def one_axis_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
