@@ -27,7 +27,7 @@ from posenc_conformance.families.rotary import (
     rotary_dim,
     small_head,
 )
-from posenc_conformance.families.rotary_tables import tables_mixed
+from posenc_conformance.families.rotary_tables import backward_readings, tables_mixed
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, exact_terms
@@ -654,6 +654,7 @@ KNOWLEDGE = {
         sweep=small_head(sweep),
         sizes=backward_sizes,
         frequencies=BACKWARD.read_frequencies,
+        readings=backward_readings(BACKWARD),
         tied=(("x", -1),),
         invariants=BACKWARD.backward_invariants,
         deviations=BACKWARD.backward_deviations | {"backward-axes-swapped": axes_swapped},
