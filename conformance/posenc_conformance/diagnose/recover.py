@@ -326,6 +326,8 @@ Readers = Sequence[Callable[[Answers, Answers], str]]
 CAUSES: Readers = (
     # Queries, keys or values alone: their mistake is none of the whole result.
     _recover_part,
+    # A known model is more certain than positions, or a formula, fitted to the numbers.
+    _of_readings,
     # Positions of rows: a right formula looks odd at other positions.
     describe_rows,
     # Conventions of the scheme: each of them has frequencies of its own, too.
@@ -337,8 +339,6 @@ CAUSES: Readers = (
     # Arguments changed before use: a changed argument moves elements of the result.
     describe_given,
     lambda wrong, right: describe_axes(wrong),
-    # A known model is more certain than a formula fitted to the numbers.
-    _of_readings,
     # The formula of pairs comes before that of frequencies: a wrong sum of products has some.
     describe_turning,
     _recover_formula,

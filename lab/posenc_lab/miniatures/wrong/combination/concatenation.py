@@ -161,6 +161,18 @@ class BesideOfBfloat16Angles(Beside):
         return narrow(places * frequencies, "bfloat16")
 
 
+class BesideOfBfloat16Table(Beside):
+    """Positions are held in bfloat16, and so is the table."""
+
+    named = "low-precision-angles"
+
+    def places(self, positions: Array, x: Array) -> Array:
+        return narrow(super().places(positions, x), "bfloat16")
+
+    def layout(self, sin: Array, cos: Array) -> Array:
+        return narrow(super().layout(sin, cos), "bfloat16")
+
+
 class BesideInFloat16(Beside):
     """The whole row is rounded to float16 for a float32 result."""
 

@@ -178,6 +178,18 @@ class SumOfBfloat16Positions(Sum):
         return narrow(super().places(positions, x), "bfloat16")
 
 
+class SumOfBfloat16Table(Sum):
+    """Positions are held in bfloat16, and so is the table."""
+
+    named = "low-precision-angles"
+
+    def places(self, positions: Array, x: Array) -> Array:
+        return narrow(super().places(positions, x), "bfloat16")
+
+    def layout(self, sin: Array, cos: Array) -> Array:
+        return narrow(super().layout(sin, cos), "bfloat16")
+
+
 class SumOfFloat16Angles(Sum):
     """Angles are held in float16."""
 

@@ -107,6 +107,17 @@ for _base in (Polar, PolarKeys):
                 "low-precision-angles",
                 {"positions": lambda self, positions: narrow(positions, "bfloat16")},
             ),
+            (
+                "of bfloat16 positions and waves",
+                "low-precision-angles",
+                {
+                    "positions": lambda self, positions: narrow(positions, "bfloat16"),
+                    "waves": lambda self, angle: (
+                        narrow(np.cos(angle), "bfloat16"),
+                        narrow(np.sin(angle), "bfloat16"),
+                    ),
+                },
+            ),
         ):
             made(
                 _base,

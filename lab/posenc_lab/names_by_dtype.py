@@ -1,0 +1,219 @@
+"""The names that ``check`` gives to one mistake in results of different dtypes and sizes.
+
+    python -m posenc_lab.names_by_dtype [--call NAME] [--all]
+
+Every deviation of calls that turn pairs or compute sinusoids is made by a wrong miniature, in
+float64, float32 and bfloat16, for 128 rows of 64 channels and 1,024 rows of 128. In both short
+dtypes, angles, cosines and sines are rounded to float32 and the result to the dtype, as in code of
+users. The name must be that of the deviation; in short dtypes, a mistake may be too small to be
+seen. The table has a line for each difference, with ``--all`` for every deviation.
+"""
+
+import argparse
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from posenc_conformance import check
+from posenc_conformance.adapters.resolve import subjects
+from posenc_conformance.judge.arrays import DTYPES, Array
+from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+from posenc_conformance.judge.subject import Subject
+from posenc_conformance.judge.trial import Seeded, Trial
+from posenc_conformance.judge.verdict import NotClaimed
+from posenc_conformance.scheme_file.axis_names import forms_of
+from posenc_conformance.testing.signatures import Misuse
+from posenc_lab.judging import schemes
+from posenc_lab.miniatures import wrong
+from posenc_lab.miniatures.base import WRONG, Mistake
+from posenc_lab.results import table
+
+assert wrong.__path__  # importing it fills the list
+
+SIZES = ((128, 64), (1024, 128))
+"""Rows and channels of users' calls."""
+SHOWN = ("float64", "float32", "bfloat16")
+ENCODINGS = ("sinusoidal", "timestep", "sincos_2d", "concatenation", "embedding_sum")
+TURNING = ("rotary", "gradient", "in-place", "layer")
+DRAWS = 12
+"""Draws of parameters among which one must show the mistake."""
+PASSES, UNREAD, RAISES, UNJUDGED = "passes", "-", "raises", "not judged"
+SIDE = 8
+"""Patches along each axis of an image but the first."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """The names given to a mistake, by dtype."""
+
+    call: str
+    claimed: str
+    deviation: str
+    size: tuple[int, int]
+    names: Mapping[str, str]
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether the result has the deviation's name wherever it is seen."""
+        return all(
+            name == self.deviation or (dtype != "float64" and name in (PASSES, UNJUDGED))
+            for dtype, name in self.names.items()
+        )
+
+
+def mistakes() -> list[type[Mistake]]:
+    """Return a miniature for each deviation of each call that computes angles."""
+    chosen: dict[tuple[str, str], type[Mistake]] = {}
+    calls = angle_calls()
+    for mistake in WRONG:
+        if mistake.call in calls and mistake.named and "+" not in mistake.named:
+            chosen.setdefault((mistake.call, mistake.named), mistake)
+    return list(chosen.values())
+
+
+def angle_calls() -> set[str]:
+    """Name the calls that turn rows at positions, or return sinusoids of them."""
+    turning = {
+        call.name
+        for scheme in schemes()
+        if scheme.family == "rotary" and scheme.id != "rope-apply"
+        for call in scheme.calls.values()
+        if call.kind in TURNING
+    }
+    return turning | set(ENCODINGS)
+
+
+def named(mistake: type[Mistake], size: tuple[int, int]) -> Named | None:
+    """Return the names of a mistake in each dtype; None if no drawn call of this size shows it."""
+    claimed = subjects(mistake(), schemes())
+    subject = next(each for each in claimed if each.call.name == mistake.call)
+    for seed in range(DRAWS):
+        drawn = _drawn(subject, size, seed)
+        if drawn is None:
+            continue
+        names = {dtype: _name(subject, drawn, dtype) for dtype in SHOWN}
+        if names["float64"] not in (PASSES, UNJUDGED, RAISES):
+            return Named(mistake.call, subject.label, str(mistake.named), size, names)
+    return None
+
+
+def _drawn(subject: Subject, size: tuple[int, int], seed: int) -> Case | None:
+    """Draw a call of this size; None if the claim does not cover it."""
+    rows, channels = size
+    dtype = subject.dtypes[0]
+    scope = next(each for each in subject.scopes if dtype in each.dtypes)
+    fixed = {name: (channels,) for name in ("head_dim", "dim") if name in subject.call.parameters}
+    scope = replace(scope, parameters={**scope.parameters, **fixed})
+    trial = Trial(subject, scope, dtype, {}, Seeded(seed))
+    case = trial.case(**subject.knowledge.arguments(trial))
+    case = case.with_arguments(**_enlarged(case, rows, seed))
+    return case if case.has_result else None
+
+
+def _enlarged(case: Case, rows: int, seed: int) -> dict[str, Any]:
+    """Give every array with a row for each token ``rows`` of them, at consecutive positions."""
+    if {"height", "width"} <= case.arguments.keys():
+        sides: dict[str, Any] = {"height": rows // SIDE, "width": SIDE}
+        if "x" in case.arguments:
+            shape = (*case.arguments["x"].shape[:-2], rows, case.arguments["x"].shape[-1])
+            sides["x"] = np.random.default_rng(seed).standard_normal(shape)
+        return sides
+    changed: dict[str, Any] = {}
+    for name, form in forms_of(case.call).items():
+        value = case.arguments.get(name)
+        if isinstance(value, np.ndarray) and "n" in form.axes:
+            axis = form.axes.index("n") - len(form.axes)
+            shape = list(value.shape)
+            shape[axis] = rows
+            changed[name] = _values(value, tuple(shape), seed)
+    return changed
+
+
+def _values(before: Array, shape: tuple[int, ...], seed: int) -> Array:
+    """Return normal numbers, or positions that count on from those of a drawn call."""
+    if before.dtype.kind == "f":
+        return np.random.default_rng(seed).standard_normal(shape)
+    if before.ndim == 1:
+        return np.asarray(before[0] + np.arange(shape[-1]))
+    sides = (-1, *[SIDE] * (before.shape[0] - 1))
+    grid = np.arange(shape[-1])
+    places = []
+    for side in reversed(sides):
+        places.append(grid if side < 0 else grid % side)
+        grid = grid // SIDE
+    return np.asarray(before[..., :1] + np.stack(places[::-1]))
+
+
+def _name(subject: Subject, drawn: Case, dtype: str) -> str:
+    """Return the id, or the kind of answer, that ``check`` gives to a miniature's result."""
+    case = subject.case(drawn.arguments, dtype, {**drawn.conventions})
+    try:
+        with _in_single() if dtype != "float64" else nullcontext():
+            result = subject.invoke(case, case.inputs)
+    except (Misbehaviour, NotClaimed):
+        return RAISES
+    return _told(result.astype(DTYPES[dtype]), case)
+
+
+def _told(result: Array, case: Case) -> str:
+    try:
+        check(result, case.call.name, **{**case.inputs, **case.conventions})
+    except Misuse:
+        return UNJUDGED
+    except AssertionError as error:
+        first = str(error).splitlines()[0]
+        return first.rpartition("[")[2].partition(";")[0] if first.endswith("bound]") else UNREAD
+    return PASSES
+
+
+@contextmanager
+def _in_single() -> Iterator[None]:
+    """Let sines, cosines and complex exponentials take and return float32 numbers."""
+    exponential = np.exp
+
+    def wave(function: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda angles, *_, **__: function(np.asarray(angles, np.float32)).astype(np.float64)
+
+    def turn(values: Any, *more: Any, **keywords: Any) -> Any:
+        if np.iscomplexobj(values):
+            return exponential(np.asarray(values, np.complex64)).astype(np.complex128)
+        return exponential(values, *more, **keywords)
+
+    changes = {"sin": wave(np.sin), "cos": wave(np.cos), "exp": turn}
+    with mock.patch.multiple(np, **changes):
+        yield
+
+
+def rows_of(found: Sequence[Named]) -> list[list[object]]:
+    return [
+        [each.call, each.claimed, each.deviation, "{} x {}".format(*each.size)]
+        + [each.names[dtype] for dtype in SHOWN]
+        for each in found
+    ]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--call")
+    parser.add_argument("--all", action="store_true", help="list every deviation")
+    options = parser.parse_args()
+    chosen = [each for each in mistakes() if options.call in (None, each.call)]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        found = [named(mistake, size) for mistake in chosen for size in SIZES]
+    seen = [each for each in found if each is not None]
+    shown = [each for each in seen if options.all or not each.is_steady]
+    print(table(["call", "claim", "deviation", "size", *SHOWN], rows_of(shown)))
+    steady = sum(each.is_steady for each in seen)
+    print(f"{len(chosen)} deviations; {len(seen)} shown by a call, {steady} with one name")
+
+
+if __name__ == "__main__":
+    main()
