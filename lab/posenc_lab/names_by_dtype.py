@@ -11,7 +11,7 @@ seen. The table has a line for each difference, with ``--all`` for every deviati
 
 import argparse
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -91,6 +91,12 @@ def angle_calls() -> set[str]:
 
 def named(mistake: type[Mistake], size: tuple[int, int]) -> Named | None:
     """Return the names of a mistake in each dtype; None if no drawn call of this size shows it."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return _named(mistake, size)
+
+
+def _named(mistake: type[Mistake], size: tuple[int, int]) -> Named | None:
     claimed = subjects(mistake(), schemes())
     subject = next(each for each in claimed if each.call.name == mistake.call)
     for seed in range(DRAWS):
@@ -190,29 +196,31 @@ def _in_single() -> Iterator[None]:
         yield
 
 
-def rows_of(found: Sequence[Named]) -> list[list[object]]:
-    return [
-        [each.call, each.claimed, each.deviation, "{} x {}".format(*each.size)]
-        + [each.names[dtype] for dtype in SHOWN]
-        for each in found
-    ]
-
-
 def main() -> None:
-    """Print the table."""
+    """Print the table, a line as soon as it is known."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--call")
+    parser.add_argument("--call", nargs="*", help="these calls alone")
     parser.add_argument("--all", action="store_true", help="list every deviation")
     options = parser.parse_args()
-    chosen = [each for each in mistakes() if options.call in (None, each.call)]
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        found = [named(mistake, size) for mistake in chosen for size in SIZES]
-    seen = [each for each in found if each is not None]
-    shown = [each for each in seen if options.all or not each.is_steady]
-    print(table(["call", "claim", "deviation", "size", *SHOWN], rows_of(shown)))
-    steady = sum(each.is_steady for each in seen)
-    print(f"{len(chosen)} deviations; {len(seen)} shown by a call, {steady} with one name")
+    chosen = [each for each in mistakes() if options.call is None or each.call in options.call]
+    print(table(["call", "claim", "deviation", "size", *SHOWN], []))
+    seen = steady = 0
+    for mistake in chosen:
+        for size in SIZES:
+            found = named(mistake, size)
+            seen += found is not None
+            steady += found is not None and found.is_steady
+            if found is not None and (options.all or not found.is_steady):
+                names = [found.names[dtype] for dtype in SHOWN]
+                cells = [
+                    found.call,
+                    found.claimed,
+                    found.deviation,
+                    "{} x {}".format(*size),
+                    *names,
+                ]
+                print(f"| {' | '.join(cells)} |", flush=True)
+    print(f"{len(chosen)} deviations; {seen} shown by a call, {steady} with one name")
 
 
 if __name__ == "__main__":

@@ -162,12 +162,12 @@ class BesideOfBfloat16Angles(Beside):
 
 
 class BesideOfBfloat16Table(Beside):
-    """Positions are held in bfloat16, and so is the table."""
+    """Angles are held in bfloat16, and so is the table."""
 
     named = "low-precision-angles"
 
-    def places(self, positions: Array, x: Array) -> Array:
-        return narrow(super().places(positions, x), "bfloat16")
+    def angles(self, places: Array, frequencies: Array) -> Array:
+        return narrow(super().angles(places, frequencies), "bfloat16")
 
     def layout(self, sin: Array, cos: Array) -> Array:
         return narrow(super().layout(sin, cos), "bfloat16")

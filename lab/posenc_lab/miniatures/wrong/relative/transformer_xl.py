@@ -538,13 +538,8 @@ class AttentionBfloat16Angles(Attention):
         return narrow(np.multiply.outer(narrow(listed, "bfloat16"), frequencies), "bfloat16")
 
 
-class AttentionBfloat16Sinusoids(Attention):
-    """Distances are held in bfloat16, and so are their sinusoids."""
-
-    named = "narrow-distances"
-
-    def listed(self, q_len: int, k_len: int, direction: str) -> Array:
-        return narrow(super().listed(q_len, k_len, direction), "bfloat16")
+class AttentionBfloat16Sinusoids(AttentionBfloat16Angles):
+    """Distances, frequencies and angles are held in bfloat16, and so are the sinusoids."""
 
     def waves(self, listed: Array, dim: int, layout: str) -> Array:
         return narrow(super().waves(listed, dim, layout), "bfloat16")

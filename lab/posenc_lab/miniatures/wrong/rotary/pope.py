@@ -108,10 +108,12 @@ for _base in (Polar, PolarKeys):
                 {"positions": lambda self, positions: narrow(positions, "bfloat16")},
             ),
             (
-                "of bfloat16 positions and waves",
+                "of bfloat16 angles and waves",
                 "low-precision-angles",
                 {
-                    "positions": lambda self, positions: narrow(positions, "bfloat16"),
+                    "angles": lambda self, turned, bias: Polar.angles(
+                        self, narrow(turned, "bfloat16"), bias
+                    ),
                     "waves": lambda self, angle: (
                         narrow(np.cos(angle), "bfloat16"),
                         narrow(np.sin(angle), "bfloat16"),
