@@ -13,10 +13,11 @@ from posenc_conformance.diagnose.predictors import (
     other_conventions,
     predict_case,
 )
-from posenc_conformance.families.encodings import wrong_base
+from posenc_conformance.families.encodings import growth, wrong_base
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.rotary import (
     LAYOUT_SWAPPED,
+    POLAR,
     ROWS,
     Rotation,
     channels,
@@ -30,7 +31,7 @@ from posenc_conformance.families.rotary import (
 from posenc_conformance.families.rotary_tables import backward_readings, tables_mixed
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
-from posenc_conformance.judge.case import Case, exact_terms
+from posenc_conformance.judge.case import Case, ErrorTerms, exact_terms
 from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.positions import positions_up_to
@@ -287,7 +288,16 @@ def whole_head_rotated(case: Case, got: Floats) -> Iterator[Prediction]:
         out = np.empty_like(x)
         out[..., to_first] = first * np.cos(angles) - second * np.sin(angles)
         out[..., to_second] = second * np.cos(angles) + first * np.sin(angles)
-        yield Prediction("matches the whole head rotated, whatever the sections add up to", out)
+
+        def terms() -> ErrorTerms:
+            scale, angle = np.empty_like(x), np.empty((len(angles), head_dim))
+            for channel in (to_first, to_second):
+                scale[..., channel] = np.hypot(first, second)
+                angle[..., channel] = np.abs(angles) * growth(omega)
+            return ErrorTerms(scale, angle + POLAR / case.scheme.accuracy.angle)
+
+        words = "matches the whole head rotated, whatever the sections add up to"
+        yield Prediction(words, out, terms=terms)
 
 
 # Position ids.
