@@ -49,7 +49,7 @@ CALLS: tuple[tuple[str, Array, dict[str, Any]], ...] = (
 
 @pytest.mark.parametrize(("call", "result", "given"), CALLS, ids=[call for call, _, _ in CALLS])
 def test_it_is_named(call: str, result: Array, given: dict[str, Any]) -> None:
-    arrays = {
+    arrays: dict[str, Any] = {
         name: value.astype(np.float32) if isinstance(value, np.ndarray) else value
         for name, value in given.items()
     }

@@ -84,7 +84,7 @@ def sections_of(trial: Trial, pairs: int) -> Index:
 
     No axis has all pairs, because exchanged axes and pairs would then go unnoticed.
     """
-    allocation = trial.subject.combination.conventions["allocation"]
+    allocation = str(trial.subject.combination.conventions["allocation"])
     if pairs == 2:
         return np.array([0, 1, 1] if allocation == "alternating" else [1, 1, 0])
     if allocation == "contiguous":
