@@ -170,11 +170,11 @@ def right_when_new(wrong: WrongResult) -> Diagnosis | None:
 
     Mistakes that are state themselves keep their names.
     """
-    if any(fit.of_state for fit in wrong.fits):
-        return None
     if not is_right_when_new(wrong.subject, wrong.case.dtype):
         return None
     if not state.is_fresh_right(wrong.subject, wrong.case):
+        return None
+    if any(fit.of_state for fit in wrong.fits):
         return None
     return to_diagnosis([], wrong.earlier_or(STAYS))
 
