@@ -141,10 +141,9 @@ def _enlarged(case: Case, rows: int, seed: int) -> dict[str, Any]:
     for name, form in forms_of(case.call).items():
         value = case.arguments.get(name)
         if isinstance(value, np.ndarray) and "n" in form.axes:
-            axis = form.axes.index("n") - len(form.axes)
-            shape = list(value.shape)
-            shape[axis] = rows
-            changed[name] = _values(value, tuple(shape), seed)
+            axis = form.axes.index("n") - len(form.axes) + value.ndim
+            shape = (*value.shape[:axis], rows, *value.shape[axis + 1 :])
+            changed[name] = _values(value, shape, seed)
     return changed
 
 
@@ -198,8 +197,11 @@ def _in_single() -> Iterator[None]:
             return exponential(np.asarray(values, np.complex64)).astype(np.complex128)
         return exponential(values, *more, **keywords)
 
-    changes = {"sin": wave(np.sin), "cos": wave(np.cos), "exp": turn}
-    with mock.patch.multiple(np, **changes):
+    with (
+        mock.patch.object(np, "sin", wave(np.sin)),
+        mock.patch.object(np, "cos", wave(np.cos)),
+        mock.patch.object(np, "exp", turn),
+    ):
         yield
 
 
