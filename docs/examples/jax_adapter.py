@@ -4,6 +4,7 @@ import jax.numpy as jnp
 from posenc_conformance import claims
 
 
+@jax.jit
 def rope(x, positions, base):
     half = x.shape[-1] // 2
     frequencies = base ** -(jnp.arange(half, dtype=jnp.float32) / half)
@@ -14,13 +15,17 @@ def rope(x, positions, base):
     return turned.astype(x.dtype)
 
 
+@jax.jit
+def rope_vjp(gradient, positions, base):
+    _, backward = jax.vjp(lambda x: rope(x, positions, base), gradient)
+    return backward(gradient)[0]
+
+
 class Adapter:
     @claims(layout="half", dtype=["float32", "bfloat16", "float16"])
     def rope(self, x, positions, *, base):
-        return jax.jit(rope)(jnp.asarray(x), jnp.asarray(positions), base)
+        return rope(x, positions, base)
 
     @claims(layout="half", dtype=["float32", "bfloat16", "float16"])
     def rope_vjp(self, gradient, positions, *, base):
-        gradient = jnp.asarray(gradient)
-        _, backward = jax.vjp(lambda x: rope(x, jnp.asarray(positions), base), gradient)
-        return backward(gradient)[0]
+        return rope_vjp(gradient, positions, base)

@@ -3,10 +3,16 @@
 After an intended change, ``python -m tests.asked`` stores new digests.
 """
 
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
 import pytest
 
+from posenc_conformance.checks import LEVELS, Options, checks_of
+from posenc_conformance.checks.execution import execute
 from tests import asked as bench
-from tests.asked import CALLS, COMMAND, asked, demand_passed, digest_of, kept, lines_of
+from tests.asked import CALLS, COMMAND, asked, demand_passed, digest_of, kept, lines_of, subject_of
 
 KEPT = kept()
 PASSED = {"smoke::callable": {"verdict": "passed", "calls": 1, "values": 7, "largest": "8 6"}}
@@ -21,6 +27,23 @@ def test_calls_are_those_recorded(call: str, combination: str) -> None:
         f"{call} is asked something else: compare the lines of `{COMMAND} {call}` with those of "
         f"the last commit; `{COMMAND}` writes the digests anew"
     )
+
+
+@pytest.mark.slow
+def test_rope_is_asked_for_few_shapes() -> None:
+    """JAX compiles each new one, which takes far longer than the call."""
+    shapes: set[tuple[Any, ...]] = set()
+    subject, _calls = subject_of("rope", "half")
+
+    def method(x: Any, positions: Any, **parameters: Any) -> Any:
+        shapes.add((x.shape, x.dtype, np.shape(positions), positions.dtype))
+        return subject.method(x, positions, **parameters)
+
+    in_one_dtype = replace(subject.without({"float16"}), method=method)
+    for level in LEVELS:
+        for check in checks_of(subject.scheme, level, [in_one_dtype]):
+            execute(check, Options())
+    assert 40 < len(shapes) < 80
 
 
 def test_every_call_is_recorded() -> None:

@@ -7,8 +7,9 @@ import pytest
 
 from posenc_conformance import claims
 from posenc_lab.judging import diagnoses, failed, judge
-from posenc_lab.miniatures.base import Array, Mistake, declared
+from posenc_lab.miniatures.base import Array, Mistake, declared, narrow
 from posenc_lab.miniatures.wrong.absolute import sincos_2d, timestep
+from posenc_lab.miniatures.wrong.attention import mla
 from posenc_lab.miniatures.wrong.combination import concatenation, embedding_sum
 from posenc_lab.miniatures.wrong.rotary import (
     axial_rope,
@@ -20,8 +21,10 @@ from posenc_lab.miniatures.wrong.rotary import (
     ntk_aware,
     pope,
     position_interpolation,
+    qk_norm_rope,
     rope,
     rope_2d,
+    rope_cache,
     rope_kernel,
     xpos,
     yarn,
@@ -34,6 +37,7 @@ TAU = 2 * np.pi
 LATE = "pair t turns at base^(-2(t+1)/d); asked for base^(-2t/d)"
 FAST = "pair t turns at 2π·base^(-2t/d); asked for base^(-2t/d)"
 OF_AN_AXIS = ", d being the channels of one axis"
+NARROW = "positions in bfloat16"
 MORE = "every pair turns at 1.1 times its right frequency"
 
 
@@ -55,8 +59,26 @@ def said(adapter: object) -> set[str]:
     return {verdict.outcome.recovered for verdict in failed(verdicts)} - {""}
 
 
+def in_bfloat16(self: Any, positions: Array, *_: Any) -> Array:
+    """Return positions in bfloat16, as a step of an implementation."""
+    return narrow(positions, "bfloat16")
+
+
 CASES: list[tuple[type[Mistake], dict[str, Any], str]] = [
     (rope.Backward, {"turn": lambda self, positions: -TAU * positions}, FAST),
+    (rope.Backward, {"turn": lambda self, positions: narrow(-positions, "bfloat16")}, NARROW),
+    (qk_norm_rope.Normed, {"places": in_bfloat16}, NARROW),
+    (rope_cache.Shift, {"deltas": in_bfloat16}, NARROW),
+    (
+        mla.Latent,
+        {
+            "waves": lambda self, x, places, omega, layout: tuple(
+                narrow(wave, "bfloat16")
+                for wave in mla.Latent.waves(self, x, places, omega, layout)
+            )
+        },
+        "cosines and sines in bfloat16",
+    ),
     (embedding_sum.Sum, {"frequencies": lambda self, dim, base: late(dim, base)}, LATE),
     (
         concatenation.Beside,

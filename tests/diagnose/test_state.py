@@ -94,6 +94,38 @@ class KeepsTheFirstPeriod:
         return np.concatenate([np.cos(angles), np.sin(angles), odd], axis=1).astype(dtype)
 
 
+class TurnsOnce(Turning):
+    """RoPE right in its first calls; later ones turn nothing, and every call is repeated alike."""
+
+    def __init__(self) -> None:
+        self.left = 12
+
+    @claims("half")
+    def rope(self, x: Array, positions: Array, *, base: float, layout: str) -> Array:
+        self.left -= 1
+        return super().rope(x, positions, base=base, layout=layout) if self.left > 0 else x
+
+
+class TurnsNothing(Turning):
+    """RoPE without state that turns nothing."""
+
+    @claims("half")
+    def rope(self, x: Array, positions: Array, *, base: float, layout: str) -> Array:
+        return x
+
+
+def test_state_that_stays_is_no_mistake_of_the_formula() -> None:
+    verdicts = judge(TurnsOnce())
+    assert diagnoses(verdicts) == []
+    assert any("earlier calls leave something behind" in line for line in first_lines(verdicts))
+
+
+def test_a_formula_that_is_wrong_at_once_is_no_state() -> None:
+    verdicts = judge(TurnsNothing())
+    assert diagnoses(verdicts)[:1] == ["unrotated"]
+    assert not any("earlier calls" in line for line in first_lines(verdicts))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("made", "number"),

@@ -27,7 +27,8 @@ from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import to_numpy, to_torch
 
 Framework = Literal["numpy", "torch", "jax"]
-"""The framework whose arrays a function takes. JAX functions get NumPy arrays."""
+"""The framework whose arrays a function takes. JAX functions get NumPy arrays; give them as
+``jax.jit(function)``, since each new shape is compiled, and otherwise operation by operation."""
 Names = Mapping[str, str]
 """The function's keyword for each parameter of the specification."""
 ROWS = ("x", "positions")

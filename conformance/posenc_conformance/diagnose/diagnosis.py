@@ -195,6 +195,12 @@ def fits_of_deviation(case: Case, output: Floats, id: str) -> list[Fit]:
     return list(_fits(case, case, output, _deviations(case, [id])))
 
 
+def fits_of_readings(case: Case, output: Floats) -> list[Fit]:
+    """List the models of mistakes without an id that differ from the truth, fitting or not."""
+    models = enumerate(case.knowledge.readings)
+    return list(_fits(case, case, output, {f"reading {number}": model for number, model in models}))
+
+
 def _deviations(case: Case, only: Collection[str] | None = None) -> Mapping[str, DeviationModel]:
     """Return the deviations of the case's scheme, or only some of them."""
     deviations = case.knowledge.deviations

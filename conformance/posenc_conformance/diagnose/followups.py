@@ -392,6 +392,16 @@ def answer(subject: Subject, case: Case) -> Floats | None:
 
 
 @once_per_subject
+def is_right_when_new(subject: Subject, dtype: str) -> bool:
+    """Return whether each wrong answer is right as the only call of a new instance.
+
+    False if no answer is wrong.
+    """
+    wrong = ask_followups(subject, dtype).wrong
+    return bool(wrong) and all(state.is_fresh_right(subject, reply.case) for reply in wrong)
+
+
+@once_per_subject
 def describe_unsteady(subject: Subject, dtype: str) -> str:
     """Say in words that a small call, repeated, gives several results.
 

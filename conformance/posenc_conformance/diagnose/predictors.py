@@ -150,6 +150,12 @@ def rounded_waves(
                 yield Prediction(words, in_short(angles, dtype))
 
 
+def short_tables(angles: Floats, in_short: Callable[[Floats, str], Floats]) -> Iterator[Prediction]:
+    """Predict results of right angles with cosines and sines rounded to a narrow dtype."""
+    for dtype in ("bfloat16", "float16"):
+        yield Prediction(f"matches cosines and sines in {dtype}", in_short(angles, dtype))
+
+
 def iterated(
     positions: Floats, frequencies: Floats, result: Callable[[Floats], Floats]
 ) -> Iterator[Prediction]:

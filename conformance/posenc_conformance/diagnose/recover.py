@@ -9,7 +9,7 @@ import numpy as np
 
 from posenc_conformance.diagnose.combination import describe_combination
 from posenc_conformance.diagnose.constants import describe_fixed, describe_inverted
-from posenc_conformance.diagnose.diagnosis import find_fits
+from posenc_conformance.diagnose.diagnosis import find_fits, fits_of_readings
 from posenc_conformance.diagnose.distances import describe_distances
 from posenc_conformance.diagnose.given import describe_given
 from posenc_conformance.diagnose.heads import describe_heads, only_wrong_part
@@ -312,10 +312,22 @@ def _of_deviations(answers: Answers, among: Collection[str]) -> str:
     return next((words for id, words in found[0].items() if all(id in each for each in found)), "")
 
 
+def _of_readings(wrong: Answers, right: Answers) -> str:
+    """Describe the mistake without an id that explains all results; empty if none does."""
+    fits = [fits_of_readings(case, output) for case, output in (*wrong, *right)]
+    refuted = {fit.mistake for each in fits for fit in each if not fit.fits}
+    told = [[fit.mistake for fit in each if fit.fits] for each in fits[: len(wrong)]]
+    common = set.intersection(*map(set, told)) - refuted if told else set()
+    first = next((words for words in told[0] if words in common), "") if told else ""
+    return first.removeprefix("matches ")
+
+
 Readers = Sequence[Callable[[Answers, Answers], str]]
 CAUSES: Readers = (
     # Queries, keys or values alone: their mistake is none of the whole result.
     _recover_part,
+    # A known model is more certain than positions, or a formula, fitted to the numbers.
+    _of_readings,
     # Positions of rows: a right formula looks odd at other positions.
     describe_rows,
     # Conventions of the scheme: each of them has frequencies of its own, too.

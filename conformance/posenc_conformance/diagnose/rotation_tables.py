@@ -200,6 +200,9 @@ LINES: Mapping[str, Model] = {
     "the minus sign stands twice: both members of a pair get -sin": lambda turned: (
         turned.cos * turned.own - turned.sin * turned.partner
     ),
+    "every pair is turned the other way: sin has the opposite sign": lambda turned: turned.of(
+        turned.cos, -turned.sin
+    ),
     "sin stands in both places, for cos as well": lambda turned: turned.of(turned.sin, turned.sin),
     "cos stands in both places, for sin as well": lambda turned: turned.of(turned.cos, turned.cos),
     "the part with sin is missing": lambda turned: turned.cos * turned.own,

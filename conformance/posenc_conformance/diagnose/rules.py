@@ -30,6 +30,7 @@ from posenc_conformance.diagnose.followups import (
     contradicted,
     describe_unsteady,
     fits_of_one,
+    is_right_when_new,
     kept_from_first,
     recovered,
 )
@@ -45,6 +46,10 @@ from posenc_conformance.scheme_file.axis_names import forms_of
 CHANGED = (
     "the same call gives another result now: earlier calls leave something behind, or it is not "
     "always deterministic"
+)
+STAYS = (
+    "as the only call of a new instance, this call is right: earlier calls leave something behind "
+    "that stays"
 )
 ATTEMPTS = 20
 """Number of calls that search for a rare result of a call."""
@@ -160,6 +165,20 @@ def of_one_earlier_call(wrong: WrongResult) -> Diagnosis | None:
     return to_diagnosis([], description) if description else None
 
 
+def right_when_new(wrong: WrongResult) -> Diagnosis | None:
+    """Report state that stays: no formula is wrong that a new instance computes rightly.
+
+    Mistakes that are state themselves keep their names.
+    """
+    if not is_right_when_new(wrong.subject, wrong.case.dtype):
+        return None
+    if not state.is_fresh_right(wrong.subject, wrong.case):
+        return None
+    if any(fit.of_state for fit in wrong.fits):
+        return None
+    return to_diagnosis([], wrong.earlier_or(STAYS))
+
+
 def read_from_results(wrong: WrongResult) -> Diagnosis | None:
     """Describe what all wrong answers show, if no mistake was named."""
     if wrong.names:
@@ -192,6 +211,7 @@ RULES: tuple[Rule, ...] = (
     numbers_of_first_call,
     only_here,
     of_one_earlier_call,
+    right_when_new,
     read_from_results,
     read_against_names,
 )

@@ -117,6 +117,11 @@ def progression(base: float, rotated: int) -> Floats:
     return np.asarray(base ** -(np.arange(0, rotated, 2) / rotated))
 
 
+def in_dtype(angles: Floats, dtype: str) -> tuple[Floats, Floats]:
+    """Return cosines and sines rounded to ``dtype``."""
+    return round_to(np.cos(angles), dtype), round_to(np.sin(angles), dtype)
+
+
 def forward_of(case: Case) -> Case:
     """Return the case of the forward call for the arguments of a backward call."""
     call = case.scheme.calls[case.call.name.removesuffix("_vjp")]
@@ -250,8 +255,7 @@ class Rotation:
 
     def in_short(self, case: Case, angles: Floats, dtype: str) -> Floats:
         """Compute the result for other angles, with cosines and sines rounded to ``dtype``."""
-        cos, sin = (round_to(wave(angles), dtype) for wave in (np.cos, np.sin))
-        return self.waved(case, cos, sin)
+        return self.waved(case, *in_dtype(angles, dtype))
 
     def predict(self, case: Case, explanation: str, angles: Floats) -> Prediction:
         """Predict the result for other angles, which round as angles of their own size."""

@@ -35,6 +35,7 @@ from posenc_conformance.families.rotary import (
     small_head,
     written_channels,
 )
+from posenc_conformance.families.rotary_tables import backward_readings
 from posenc_conformance.judge.arrays import Array, Floats, fine, round_to
 from posenc_conformance.judge.bounded import Answer, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
@@ -213,6 +214,7 @@ class Scaling:
                 sweep=small_head(self.sweep),
                 sizes=self.backward_sizes,
                 frequencies=self.backward.read_frequencies,
+                readings=backward_readings(self.backward),
                 invariants=self.backward.backward_invariants,
                 deviations=self.backward_deviations,
             ),

@@ -42,29 +42,32 @@ def per_channel(numbers: Floats, table: Pair) -> Floats:
     return every
 
 
-def turned_by_channel(x: Floats, angles: Floats, pairs: Pair) -> Floats:
-    """Rotate pairs of channels, each channel by its own angle: [..., channels]."""
+def turned_by_channel(x: Floats, angles: Floats, pairs: Pair, size: Floats | float = 1.0) -> Floats:
+    """Rotate pairs of channels, each by its own angle and times its own size: [..., channels]."""
     out = np.empty(np.broadcast_shapes(x.shape, angles.shape))
     first, second = pairs
     for here, partner, sign in ((first, second, -1), (second, first, 1)):
         wave = angles[..., here]
         out[..., here] = x[..., here] * np.cos(wave) + sign * x[..., partner] * np.sin(wave)
-    return out
+    return out * size
 
 
 def tables_mixed(rotation: Rotation) -> DeviationModel:
     """Make a model that predicts a table laid out for one layout, with pairs of another.
 
-    Either of them may be the claimed one. All pairs have the amplitude 1.
+    Either of them may be the claimed one. The table contains the amplitude of each pair.
     """
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         x, rotated, widths = case.arguments["x"], rotary_dim(case), widths_of(case)
         angles = rotation.angles(case)
+        size = np.broadcast_to(rotation.amplitude(case), angles.shape)
         for table, layout, words in mixed_layouts(case) if rotated >= 4 else ():
             written, pairs = (channels(rotated, each, widths) for each in (table, layout))
             out, every = x.copy(), per_channel(angles, written)
-            out[..., :rotated] = turned_by_channel(x[..., :rotated], every, pairs)
+            out[..., :rotated] = turned_by_channel(
+                x[..., :rotated], every, pairs, per_channel(size, written)
+            )
 
             def terms(layout: str = layout, written: Pair = written) -> ErrorTerms:
                 own = rotation.error_terms(case.with_conventions(layout=layout))
@@ -77,3 +80,8 @@ def tables_mixed(rotation: Rotation) -> DeviationModel:
             yield Prediction(words, out, terms=terms)
 
     return models
+
+
+def backward_readings(rotation: Rotation) -> tuple[DeviationModel, ...]:
+    """Return models of mistakes that a backward call can make, and for which it has no id."""
+    return rotation.low_precision_angles, tables_mixed(rotation)

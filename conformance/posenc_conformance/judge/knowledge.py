@@ -43,6 +43,9 @@ class CallKnowledge:
     """A check for each invariant of the spec."""
     deviations: "Mapping[str, DeviationModel]"
     """A model for each deviation of the spec, the most specific one first."""
+    readings: "tuple[DeviationModel, ...]" = ()
+    """Models of mistakes that the spec lists under no id for this call. If no deviation explains a
+    result, their words describe it."""
     shape: "Callable[[Case], Sequence[int]] | None" = None
     """Return the shape of the result."""
     places: "Callable[[Case], Array] | None" = None

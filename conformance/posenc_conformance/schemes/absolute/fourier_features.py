@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.predictors import other_conventions
+from posenc_conformance.diagnose.predictors import other_conventions, rounded_waves
 from posenc_conformance.families.encodings import (
     Waves,
     at_twice_the_angle,
@@ -384,18 +384,20 @@ def waves_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def narrow_angles(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict coordinates or angles rounded to a narrow dtype."""
+    """Predict coordinates or angles rounded to a narrow dtype, and waves of them."""
     coord, k, wave = features(case)
     x = case.arguments["x"][..., coord]
+
+    def waved(angles: Floats, dtype: str = "float64") -> Floats:
+        waves = np.where(wave == SIN, np.sin(angles), np.cos(angles))
+        return np.where(wave == INPUT, x, round_to(waves, dtype))
+
     for dtype in ("bfloat16", "float16"):
-        held = {
-            "coordinates": round_to(x, dtype) * octaves(case)[k],
-            "angles": round_to(x * octaves(case)[k], dtype),
-        }
-        for name, angles in held.items():
-            waves = np.where(wave == SIN, np.sin(angles), np.cos(angles))
-            output = np.where(wave == INPUT, x, waves)
-            yield Prediction(f"matches {name} in {dtype}", np.asarray(output))
+        held = [
+            ("coordinates", round_to(x, dtype) * octaves(case)[k]),
+            ("angles", round_to(x * octaves(case)[k], dtype)),
+        ]
+        yield from rounded_waves(held, dtype, x * octaves(case)[k], waved, waved)
 
 
 def from_turns(case: Case, turns: Floats) -> Floats:
@@ -434,20 +436,22 @@ def transposed(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def narrow_projections(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict points, directions, projections or angles rounded to a narrow dtype."""
-    x, b = case.arguments["x"], case.arguments["b"]
+    """Predict points, directions, projections or angles in a narrow dtype, and waves of them."""
+    x, b, whole = case.arguments["x"], case.arguments["b"], 2 * np.pi
+    exact = whole * projections(case)
+
+    def waved(angles: Floats, dtype: str = "float64") -> Floats:
+        return round_to(in_order(case, np.cos(angles), np.sin(angles)), dtype)
+
     for dtype in ("bfloat16", "float16"):
         product = round_to(x, dtype) @ round_to(b, dtype).T
-        held = {
-            "points and directions": product,
-            "projections": round_to(projections(case), dtype),
-            "points, directions and projections": round_to(product, dtype),
-        }
-        for name, turns in held.items():
-            yield Prediction(f"matches {name} in {dtype}", from_turns(case, turns))
-        angles = round_to(2 * np.pi * projections(case), dtype)
-        output = in_order(case, np.cos(angles), np.sin(angles))
-        yield Prediction(f"matches angles in {dtype}", output)
+        held = [
+            ("points and directions", whole * product),
+            ("projections", whole * round_to(projections(case), dtype)),
+            ("points, directions and projections", whole * round_to(product, dtype)),
+            ("angles", round_to(exact, dtype)),
+        ]
+        yield from rounded_waves(held, dtype, exact, waved, waved)
 
 
 KNOWLEDGE = {

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from posenc_conformance.diagnose.predictors import any_of
+from posenc_conformance.diagnose.predictors import any_of, rounded_waves
 from posenc_conformance.families.encodings import Waves, dot_products, on_circles
 from posenc_conformance.judge.arrays import Floats, fine, lattice, round_to
 from posenc_conformance.judge.bounded import Answer
@@ -58,11 +58,14 @@ def bands(case: Case, highest: Any = None) -> Floats:
     return np.asarray(np.linspace(np.ones(len(top)), top, case.arguments["num_bands"], axis=-1))
 
 
-def from_half_turns(case: Case, half_turns: Floats) -> Floats:
-    """Compute the features for these angles, in half turns: [..., coords, bands]."""
+def from_half_turns(case: Case, half_turns: Floats, dtype: str = "float64") -> Floats:
+    """Compute the features for these angles, in half turns: [..., coords, bands].
+
+    Sines and cosines are rounded to ``dtype``.
+    """
     coord, band, kind = features(case)
     angles = np.pi * half_turns[..., coord, band]
-    waves = np.where(kind == SIN, np.sin(angles), np.cos(angles))
+    waves = round_to(np.where(kind == SIN, np.sin(angles), np.cos(angles)), dtype)
     return np.asarray(np.where(kind == POSITION, case.arguments["x"][..., coord], waves))
 
 
@@ -360,20 +363,26 @@ def exchanged(case: Case) -> Floats:
 
 
 def narrow_angles(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions, bands or angles rounded to a narrow dtype."""
+    """Predict positions, bands or angles rounded to a narrow dtype, and waves of them."""
     x, right = case.arguments["x"][..., None], bands(case)
     for dtype in ("bfloat16", "float16"):
         p, w = round_to(x, dtype), round_to(right, dtype)
-        held = {
-            "positions": p * right,
-            "bands": x * w,
-            "positions and bands": p * w,
-            "angles in half turns": round_to(p * w, dtype),
-            "angles": round_to(np.pi * x * right, dtype) / np.pi,
-            "positions, bands and angles": round_to(np.pi * round_to(p * w, dtype), dtype) / np.pi,
-        }
-        for name, half_turns in held.items():
-            yield Prediction(f"matches {name} in {dtype}", from_half_turns(case, half_turns))
+        both = round_to(np.pi * round_to(p * w, dtype), dtype) / np.pi
+        held = [
+            ("positions", p * right),
+            ("bands", x * w),
+            ("positions and bands", p * w),
+            ("angles in half turns", round_to(p * w, dtype)),
+            ("angles", round_to(np.pi * x * right, dtype) / np.pi),
+            ("positions, bands and angles", both),
+        ]
+        yield from rounded_waves(
+            held,
+            dtype,
+            x * right,
+            lambda half_turns: from_half_turns(case, half_turns),
+            lambda half_turns, short: from_half_turns(case, half_turns, short),
+        )
 
 
 def grid_shape(case: Case) -> tuple[int, ...]:

@@ -206,7 +206,7 @@ def in_turns(case: Case, got: Floats) -> Iterator[Prediction]:
 def narrow_angles(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict times, weights or angles rounded to a narrow dtype.
 
-    They are rounded in all channels, or in the waves only.
+    They are rounded in all channels, or in the waves only; then the result is rounded too.
     """
     x, w, b = (case.arguments[name] for name in "xwb")
     for dtype in ("bfloat16", "float16"):
@@ -221,9 +221,12 @@ def narrow_angles(case: Case, got: Floats) -> Iterator[Prediction]:
         }
         for words, angle in held.items():
             every = waved(case, np.asarray(angle))
-            yield Prediction(f"matches {words} in {dtype}", every)
             waves_only = np.where(straight(case), angles_of(case), every)
-            yield Prediction(f"matches {words} in {dtype}", waves_only)
+            for output in (every, waves_only):
+                yield Prediction(f"matches {words} in {dtype}", output)
+            for output in (every, waves_only):
+                rounded = round_to(output, dtype)
+                yield Prediction(f"matches {words} in {dtype}, and a result in it", rounded)
 
 
 KNOWLEDGE = {

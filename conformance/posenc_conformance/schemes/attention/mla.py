@@ -7,9 +7,14 @@ from typing import Any
 import numpy as np
 
 import posenc
-from posenc_conformance.diagnose.predictors import other_base, other_conventions
+from posenc_conformance.diagnose.predictors import (
+    other_base,
+    other_conventions,
+    rounded_angles,
+    short_tables,
+)
 from posenc_conformance.families.lengths import lengths
-from posenc_conformance.families.rotary import POLAR, channels, progression
+from posenc_conformance.families.rotary import POLAR, channels, in_dtype, progression
 from posenc_conformance.families.scores import alike, sizes, sweep, zeros
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.case import Case, ErrorTerms
@@ -322,6 +327,24 @@ def waves_in_other_layout(case: Case, got: Floats) -> Iterator[Prediction]:
     )
 
 
+def low_precision(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict positions, frequencies or angles in a narrow dtype, and tables of them."""
+    at, (_, q_len, k_len) = right(case), shape(case)
+    first, second = channels(at.q_rope.shape[-1], at.layout)
+    q, k = (part[..., first] + 1j * part[..., second] for part in (at.q_rope, at.k_rope))
+
+    def logits(angles: Floats, dtype: str = "float64") -> Floats:
+        cos, sin = in_dtype(angles, dtype)
+        turn = cos + 1j * sin
+        turned = np.einsum("hip,jp->hij", q * turn[k_len - q_len :], (k * turn).conj()).real
+        return np.asarray((at.content() + at.alone * turned) * at.all)
+
+    if q_len <= k_len:
+        places = np.arange(k_len, dtype=np.float64)[:, None]
+        yield from short_tables(places * at.omega, logits)
+        yield from rounded_angles(places, at.omega, logits, logits)
+
+
 def yarn_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict the frequencies of rope instead of YaRN's."""
     if case.arguments.get("factor") is not None:
@@ -355,6 +378,7 @@ KNOWLEDGE = {
             "heads-share-the-rotary-key": heads_share,
             "last-queries": last_ones,
         },
+        readings=(low_precision,),
         deviations={
             "mscale-missing": all_by(
                 "matches logits without the square of mscale", lambda case: 1.0

@@ -236,11 +236,13 @@ def wrong_base(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def low_precision_angles(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions, frequencies and angles in a narrow dtype."""
+    """Predict positions, frequencies and angles in a narrow dtype, and tables of them."""
+    x = case.arguments["x"]
     yield from rounded_angles(
         places(case)[:, None],
         own_frequencies(case),
-        lambda angles: beside(case, case.arguments["x"], interleaved(angles)),
+        lambda angles: beside(case, x, interleaved(angles)),
+        lambda angles, dtype: beside(case, x, round_to(interleaved(angles), dtype)),
     )
 
 

@@ -18,7 +18,7 @@ from posenc_conformance.families.encodings import (
     on_circles,
     one_row_for_all,
 )
-from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.arrays import Floats, fine, round_to
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
@@ -258,8 +258,13 @@ def from_angles(case: Case) -> Callable[[Floats], Floats]:
 
 
 def low_precision_angles(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions, frequencies and angles in a narrow dtype."""
-    yield from rounded_angles(places(case)[:, None], own_frequencies(case), from_angles(case))
+    """Predict positions, frequencies and angles in a narrow dtype, and tables of them."""
+    yield from rounded_angles(
+        places(case)[:, None],
+        own_frequencies(case),
+        from_angles(case),
+        lambda angles, dtype: embedding(case) + round_to(interleaved(angles), dtype),
+    )
 
 
 def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencies] | None]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from posenc_conformance.diagnose.predictors import other_conventions, predict_case
+from posenc_conformance.diagnose.predictors import other_conventions, predict_case, rounded_waves
 from posenc_conformance.families.lengths import Integers
 from posenc_conformance.families.scores import alike, content_alone, products, sizes, toeplitz
 from posenc_conformance.judge.arrays import Floats, fine, lattice, round_to
@@ -565,21 +565,21 @@ def wrong_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def narrow_distances(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict distances, frequencies or angles rounded to a narrow dtype."""
-    distance, omega = clamped(case, true_distance(case)), frequencies(case)
+    """Predict distances, frequencies or angles in a narrow dtype, and sinusoids of them."""
+    distance, omega = clamped(case, true_distance(case))[..., None], frequencies(case)
+
+    def waved(angles: Floats, dtype: str = "float64") -> Floats:
+        sinusoids = np.where(cosines(case) == 1, np.cos(angles), np.sin(angles))
+        return with_waves(case, round_to(sinusoids, dtype))
+
     for dtype in ("bfloat16", "float16"):
-        held = round_to(distance, dtype)
-        yield Prediction(
-            f"matches distances in {dtype}", with_waves(case, waves(case, held, omega))
-        )
-        narrow = round_to(omega, dtype)
-        yield Prediction(
-            f"matches distances and frequencies in {dtype}",
-            with_waves(case, waves(case, held, narrow)),
-        )
-        angle = round_to(held[..., None] * narrow, dtype)
-        sinusoids = np.where(cosines(case) == 1, np.cos(angle), np.sin(angle))
-        yield Prediction(f"matches angles in {dtype}", with_waves(case, sinusoids))
+        near, narrow = round_to(distance, dtype), round_to(omega, dtype)
+        held = [
+            ("distances", near * omega),
+            ("distances and frequencies", near * narrow),
+            ("angles", round_to(near * narrow, dtype)),
+        ]
+        yield from rounded_waves(held, dtype, distance * omega, waved, waved)
 
 
 KNOWLEDGE = {

@@ -31,6 +31,7 @@ from posenc_conformance.families.rotary import (
     written_channels,
 )
 from posenc_conformance.families.rotary_scaling import SMALLEST_NORMAL
+from posenc_conformance.families.rotary_tables import backward_readings
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
@@ -399,6 +400,7 @@ KNOWLEDGE = {
         sweep=small_head(sweep),
         sizes=backward_sizes,
         frequencies=BACKWARD.read_frequencies,
+        readings=backward_readings(BACKWARD),
         invariants=BACKWARD.backward_invariants,
         deviations=BACKWARD.backward_deviations
         | {

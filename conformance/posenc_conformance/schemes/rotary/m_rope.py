@@ -13,10 +13,11 @@ from posenc_conformance.diagnose.predictors import (
     other_conventions,
     predict_case,
 )
-from posenc_conformance.families.encodings import wrong_base
+from posenc_conformance.families.encodings import growth, wrong_base
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.rotary import (
     LAYOUT_SWAPPED,
+    POLAR,
     ROWS,
     Rotation,
     channels,
@@ -27,10 +28,10 @@ from posenc_conformance.families.rotary import (
     rotary_dim,
     small_head,
 )
-from posenc_conformance.families.rotary_tables import tables_mixed
+from posenc_conformance.families.rotary_tables import backward_readings, tables_mixed
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
-from posenc_conformance.judge.case import Case, exact_terms
+from posenc_conformance.judge.case import Case, ErrorTerms, exact_terms
 from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.positions import positions_up_to
@@ -83,7 +84,7 @@ def sections_of(trial: Trial, pairs: int) -> Index:
 
     No axis has all pairs, because exchanged axes and pairs would then go unnoticed.
     """
-    allocation = trial.subject.combination.conventions["allocation"]
+    allocation = str(trial.subject.combination.conventions["allocation"])
     if pairs == 2:
         return np.array([0, 1, 1] if allocation == "alternating" else [1, 1, 0])
     if allocation == "contiguous":
@@ -95,8 +96,27 @@ def sections_of(trial: Trial, pairs: int) -> Index:
             // (16 if allocation == "interleaved" else 32)
         )
         released = [pairs - 2 * spatial, spatial, spatial]
-    choices = [released, thirds(pairs).tolist()] if np.count_nonzero(released) > 1 else []
-    return np.array(trial.pick.one_of(choices or [thirds(pairs).tolist()]))
+    choices = [released] if np.count_nonzero(released) > 1 else []
+    choices += [thirds(pairs).tolist(), *(each.tolist() for each in unequal(allocation, pairs))]
+    return np.array(trial.pick.one_of(choices))
+
+
+def unequal(allocation: str, pairs: int) -> Iterator[Index]:
+    """Yield sections of which no two are equal, and sections of which one is 0.
+
+    Released models have as many pairs for the height as for the width, so that code which exchanges
+    the two sections is right for all of them. Alternating pairs must have as many of each.
+    """
+    third = pairs // 3
+    if allocation == "alternating":
+        listed = [(pairs % 2, pairs // 2, pairs // 2)]
+    elif allocation == "interleaved":
+        listed = [(pairs - third, third, 0)]
+        listed += [(pairs - 2 * third + 1, third, third - 1)] if third > 1 else []
+    else:
+        listed = [(0, third, pairs - third)]
+        listed += [(pairs // 6, third, pairs - third - pairs // 6)] if pairs > 5 else []
+    yield from map(np.array, listed)
 
 
 TOKENS = np.array([[0, 0, 0, 1, 1, 1], [0, 0, 1, 0, 0, 1], [0, 1, 0, 0, 1, 0]])
@@ -126,14 +146,19 @@ def sweep(parameters: Arguments, largest: int) -> ArgumentDict:
     }
 
 
+TWO_TOKENS = np.array([[1, 7], [3, 2], [5, 4]])
+
+
 def sizes(case: Case) -> Iterator[ArgumentDict]:
-    """Yield small and large heads, powers of two and not, and many tokens."""
+    """Yield small and large heads, unequal sections, powers of two and not, and many tokens."""
     for head_dim in (6, 8, 12, 20, 64, 80, 96, 128, 132, 256):
         yield {
             "x": fine((2, 2, head_dim)),
-            "positions": np.array([[1, 7], [3, 2], [5, 4]]),
+            "positions": TWO_TOKENS,
             "sections": thirds(head_dim // 2),
         }
+    for sections in unequal(str(case.conventions["allocation"]), 20):
+        yield {"x": fine((2, 2, 40)), "positions": TWO_TOKENS, "sections": sections}
     frames = np.indices((5, 15, 15)).reshape(3, -1)
     yield {"x": fine((5 * 15 * 15, 6)), "positions": frames, "sections": thirds(3)}
 
@@ -186,13 +211,16 @@ def allocation_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def axes_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict time, height and width exchanged."""
-    for order in list(permutations(range(3)))[1:]:
-        names = ", ".join(AXES[axis] for axis in order)
-        yield from predict_case(
-            case.with_arguments(positions=case.arguments["positions"][list(order)]),
-            f"matches positions in the order {names}",
-        )
+    """Predict the positions, or the sections, of time, height and width exchanged."""
+    for name in ("positions", "sections"):
+        listed = case.arguments[name]
+        for order in list(permutations(range(3)))[1:]:
+            if not np.array_equal(listed[list(order)], listed):
+                names = ", ".join(AXES[axis] for axis in order)
+                yield from predict_case(
+                    case.with_arguments(**{name: listed[list(order)]}),
+                    f"matches {name} in the order {names}",
+                )
 
 
 def one_axis_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -260,7 +288,16 @@ def whole_head_rotated(case: Case, got: Floats) -> Iterator[Prediction]:
         out = np.empty_like(x)
         out[..., to_first] = first * np.cos(angles) - second * np.sin(angles)
         out[..., to_second] = second * np.cos(angles) + first * np.sin(angles)
-        yield Prediction("matches the whole head rotated, whatever the sections add up to", out)
+
+        def terms() -> ErrorTerms:
+            scale, angle = np.empty_like(x), np.empty((len(angles), head_dim))
+            for channel in (to_first, to_second):
+                scale[..., channel] = np.hypot(first, second)
+                angle[..., channel] = np.abs(angles) * growth(omega)
+            return ErrorTerms(scale, angle + POLAR / case.scheme.accuracy.angle)
+
+        words = "matches the whole head rotated, whatever the sections add up to"
+        yield Prediction(words, out, terms=terms)
 
 
 # Position ids.
@@ -627,6 +664,7 @@ KNOWLEDGE = {
         sweep=small_head(sweep),
         sizes=backward_sizes,
         frequencies=BACKWARD.read_frequencies,
+        readings=backward_readings(BACKWARD),
         tied=(("x", -1),),
         invariants=BACKWARD.backward_invariants,
         deviations=BACKWARD.backward_deviations | {"backward-axes-swapped": axes_swapped},

@@ -190,6 +190,13 @@ def key_heads_taken(case: Case, got: Floats) -> Iterator[Prediction]:
         if len(k) % (2 * heads) == 0:
             rows = [in_heads(q, heads, right), in_heads(k, heads, right)]
             words = f"matches keys permuted as {heads} heads, the queries'"
+            if key_heads == 1:  # then it is their quotient, too
+                words += ", or the queries' divided by the keys'"
+            yield Prediction(words, np.concatenate(rows))
+        quotient = heads // key_heads
+        if key_heads > 1 and quotient != key_heads and len(k) % (2 * quotient) == 0:
+            rows = [in_heads(q, heads, right), in_heads(k, quotient, right)]
+            words = f"matches keys permuted as {quotient} heads, the queries' divided by the keys'"
             yield Prediction(words, np.concatenate(rows))
         if key_heads > 1:  # queries permuted as one head are no mistake about keys
             rows = [in_heads(q, key_heads, right), in_heads(k, key_heads, right)]

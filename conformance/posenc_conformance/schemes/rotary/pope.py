@@ -14,6 +14,7 @@ from posenc_conformance.diagnose.predictors import (
     shifted_positions,
 )
 from posenc_conformance.families.encodings import dot_products
+from posenc_conformance.families.rotary import in_dtype
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
@@ -62,13 +63,14 @@ def arranged(case: Case, cos: Floats, sin: Floats) -> Floats:
     return np.stack([cos, sin], axis=-1).reshape(*cos.shape[:-1], 2 * cos.shape[-1])
 
 
-def polar(case: Case, angles: Floats, length: Any = None) -> Floats:
+def polar(case: Case, angles: Floats, length: Any = None, dtype: str = "float64") -> Floats:
     """Compute the result for ``angles``, [n, head_dim], and ``length``.
 
-    By default, the lengths are the right ones.
+    By default, the lengths are the right ones. Cosines and sines are rounded to ``dtype``.
     """
     long = softplus(case.arguments["x"]) if length is None else length
-    return arranged(case, long * np.cos(angles), long * np.sin(angles))
+    cos, sin = in_dtype(angles, dtype)
+    return arranged(case, long * cos, long * sin)
 
 
 def shape(case: Case) -> tuple[int, ...]:
@@ -242,9 +244,12 @@ def wrong_base(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def narrow_angles(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict positions, frequencies or angles in a narrow dtype."""
+    """Predict positions, frequencies or angles in a narrow dtype, and tables of them."""
     yield from rounded_angles(
-        places(case), frequencies(case), lambda angle: polar(case, angle + phases(case))
+        places(case),
+        frequencies(case),
+        lambda angle: polar(case, angle + phases(case)),
+        lambda angle, dtype: polar(case, angle + phases(case), dtype=dtype),
     )
 
 

@@ -4,8 +4,19 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from posenc_conformance.diagnose.predictors import other_conventions, predict_case
-from posenc_conformance.families.rotary import LAYOUT_SWAPPED, POLAR, channels, progression
+from posenc_conformance.diagnose.predictors import (
+    other_conventions,
+    predict_case,
+    rounded_angles,
+    short_tables,
+)
+from posenc_conformance.families.rotary import (
+    LAYOUT_SWAPPED,
+    POLAR,
+    channels,
+    in_dtype,
+    progression,
+)
 from posenc_conformance.judge.arrays import Floats, Ints, fine
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
@@ -71,11 +82,27 @@ def normed(case: Case) -> Floats:
 
 def turned(case: Case, rows: Floats) -> Floats:
     """Rotate rows by their positions."""
-    angles = case.arguments["positions"][:, None] * frequencies(case)
+    return by_angles(case, rows, case.arguments["positions"][:, None] * frequencies(case))
+
+
+def by_angles(case: Case, rows: Floats, angles: Floats, dtype: str = "float64") -> Floats:
+    """Rotate rows by these angles, with cosines and sines in ``dtype``."""
+    cos, sin = in_dtype(angles, dtype)
     (first, second), out = pairs_of(case), rows.copy()
-    out[..., first] = rows[..., first] * np.cos(angles) - rows[..., second] * np.sin(angles)
-    out[..., second] = rows[..., first] * np.sin(angles) + rows[..., second] * np.cos(angles)
+    out[..., first] = rows[..., first] * cos - rows[..., second] * sin
+    out[..., second] = rows[..., first] * sin + rows[..., second] * cos
     return out
+
+
+def low_precision(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict positions, frequencies or angles in a narrow dtype, and tables of them."""
+    where = np.asarray(case.arguments["positions"][:, None], np.float64)
+
+    def result(angles: Floats, dtype: str = "float64") -> Floats:
+        return by_angles(case, normed(case), angles, dtype)
+
+    yield from short_tables(where * frequencies(case), result)
+    yield from rounded_angles(where, frequencies(case), result, result)
 
 
 def error_terms(case: Case) -> ErrorTerms:
@@ -294,6 +321,7 @@ KNOWLEDGE = {
             *case.arguments["q"].shape[1:],
         ),
         frequencies=read_frequencies,
+        readings=(low_precision,),
         tied=(("k", -3), ("q_weight", None), ("k_weight", None)),
         invariants={
             "heads-alone": heads_alone,

@@ -30,7 +30,7 @@ from posenc_conformance.families.rotary import (
     some_channels,
     written_channels,
 )
-from posenc_conformance.families.rotary_tables import tables_mixed
+from posenc_conformance.families.rotary_tables import backward_readings, tables_mixed
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case
@@ -205,6 +205,7 @@ KNOWLEDGE = {
         sweep=sweep,
         sizes=few_heads((2, 6, 48, 80, 128, 130, 256)),
         frequencies=BACKWARD.read_frequencies,
+        readings=backward_readings(BACKWARD),
         invariants={
             "vjp-inverse": vjp_inverse,
             "vjp-isometry": BACKWARD.isometry,

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance.diagnose.predictors import (
+    any_of,
     negated_positions,
     other_conventions,
     predict_case,
@@ -24,7 +25,7 @@ from posenc_conformance.families.rotary import (
     turned_error,
     written_channels,
 )
-from posenc_conformance.families.rotary_tables import tables_mixed
+from posenc_conformance.families.rotary_tables import backward_readings, tables_mixed
 from posenc_conformance.judge.arrays import Floats, fine, round_to
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case
@@ -587,7 +588,7 @@ KNOWLEDGE = {
         },
         deviations={
             "mixed-axes-swapped": other_orders,
-            "mixed-layout-swapped": LAYOUT_SWAPPED,
+            "mixed-layout-swapped": any_of(LAYOUT_SWAPPED, tables_mixed(MIXED)),
             "mixed-one-head-for-all": one_head_for_all,
             "mixed-axial": axial_instead,
             "mixed-low-precision-angles": mixed_low_precision,
@@ -611,7 +612,7 @@ KNOWLEDGE = {
             "image-unit-range": image_unit_range,
             "image-radians": image_radians,
             "image-extent-swapped": image_extents,
-            "image-layout-swapped": LAYOUT_SWAPPED,
+            "image-layout-swapped": any_of(LAYOUT_SWAPPED, tables_mixed(IMAGE)),
             "image-axes-swapped": image_axes_swapped,
             "image-head-dim-frequencies": IMAGE.at_frequencies(
                 lambda case: frequencies(case) ** 0.5,
@@ -627,6 +628,7 @@ KNOWLEDGE = {
         sweep=small_head(sweep),
         sizes=backward_sizes,
         frequencies=BACKWARD.read_frequencies,
+        readings=backward_readings(BACKWARD),
         invariants=BACKWARD.backward_invariants,
         deviations=BACKWARD.backward_deviations | {"backward-axes-swapped": axes_swapped},
     ),

@@ -4,11 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from posenc_conformance.diagnose.predictors import rounded_angles
 from posenc_conformance.families.rotary import (
     LAYOUT_SWAPPED,
     POLAR,
     all_channels_rotated,
     channels,
+    in_dtype,
     partial,
     progression,
     rest_passes,
@@ -43,12 +45,26 @@ def pairs_of(case: Case) -> tuple[Ints, Ints]:
 
 def turned(case: Case, by: Ints) -> Floats:
     """Turn the rows of x by the distances ``by``."""
-    x = case.arguments["x"]
-    angles = by[:, None] * frequencies(case)
+    return by_angles(case, by[:, None] * frequencies(case))
+
+
+def by_angles(case: Case, angles: Floats, dtype: str = "float64") -> Floats:
+    """Turn the rows of x by these angles, with cosines and sines in ``dtype``."""
+    x, cos, sin = case.arguments["x"], *in_dtype(angles, dtype)
     (first, second), out = pairs_of(case), x.copy()
-    out[..., first] = x[..., first] * np.cos(angles) - x[..., second] * np.sin(angles)
-    out[..., second] = x[..., first] * np.sin(angles) + x[..., second] * np.cos(angles)
+    out[..., first] = x[..., first] * cos - x[..., second] * sin
+    out[..., second] = x[..., first] * sin + x[..., second] * cos
     return np.asarray(out)
+
+
+def low_precision(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict distances, frequencies or angles in a narrow dtype, and tables of them."""
+    yield from rounded_angles(
+        np.asarray(case.arguments["deltas"][:, None], np.float64),
+        frequencies(case),
+        lambda angles: by_angles(case, angles),
+        lambda angles, dtype: by_angles(case, angles, dtype),
+    )
 
 
 def error_terms(case: Case) -> ErrorTerms:
@@ -264,6 +280,7 @@ KNOWLEDGE = {
             deltas=np.full_like(case.arguments["deltas"], place)
         ),
         frequencies=read_frequencies,
+        readings=(low_precision,),
         invariants={
             "shifted-as-rotated": shifted_as_rotated,
             "two-shifts": two_shifts,

@@ -19,6 +19,7 @@ from posenc_conformance.families.rotary import (
     small_head,
     written_channels,
 )
+from posenc_conformance.families.rotary_tables import backward_readings
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
@@ -279,6 +280,7 @@ KNOWLEDGE = {
         sweep=small_head(sweep),
         sizes=few_heads((2, 6, 80, 128)),
         frequencies=BACKWARD.read_frequencies,
+        readings=backward_readings(BACKWARD),
         invariants=BACKWARD.backward_invariants,
         deviations=BACKWARD.backward_deviations
         | {

@@ -34,6 +34,7 @@ from posenc_conformance.families.rotary import (
     written_channels,
 )
 from posenc_conformance.families.rotary_scaling import SMALLEST_NORMAL, between
+from posenc_conformance.families.rotary_tables import backward_readings
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
@@ -553,6 +554,7 @@ KNOWLEDGE = {
         sweep=small_head(sweep),
         sizes=few_heads((2, 6, 80, 128)),
         frequencies=BACKWARD.read_frequencies,
+        readings=backward_readings(BACKWARD),
         invariants=BACKWARD.backward_invariants,
         deviations=BACKWARD.backward_deviations
         | {

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from posenc_conformance.diagnose.predictors import negated_positions, other_conventions
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.rotary import LAYOUT_SWAPPED, positions_shifted
+from posenc_conformance.families.rotary_tables import tables_mixed
 from posenc_conformance.judge.case import exact_terms
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
@@ -41,7 +42,7 @@ KNOWLEDGE = {
                 "matches exponents 2t/head_dim, not 2t/width", axial_rotation.head_dim_exponents
             ),
             "layout-swapped": LAYOUT_SWAPPED,
-            "waves-in-other-layout": axial_rotation.other_layout_waves,
+            "waves-in-other-layout": tables_mixed(axial_rotation.ROTATION),
             "negative-reversed": axial_rotation.negative_reversed,
             "positions-shifted": positions_shifted,
             "sign-flipped": negated_positions,

@@ -12,7 +12,6 @@ from posenc_conformance.families.encodings import wrong_base
 from posenc_conformance.families.rotary import (
     ROWS,
     Rotation,
-    channels,
     far,
     progression,
     read_channels,
@@ -212,26 +211,6 @@ def one_progression(case: Case) -> Floats:
 def head_dim_exponents(case: Case) -> Floats:
     """Compute angles with exponents divided by head_dim instead of the axis's width."""
     return places(case) * base_of(case) ** (-numbers(case) / len(axes(case)))
-
-
-def other_layout_waves(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict sines and cosines laid out for one layout, with channels paired by another."""
-    x, angles = case.arguments["x"], places(case) * frequencies(case)
-    layout = str(case.conventions["layout"])
-    widths = case.arguments["widths"].tolist()
-    first, second = read_channels(case)
-    other = np.empty_like(x)
-    other[..., first], other[..., second] = -x[..., second], x[..., first]
-    for written in case.scheme.conventions["layout"].values:
-        if written == layout:
-            continue
-        wide = np.empty((len(angles), x.shape[-1]))
-        for place in channels(x.shape[-1], str(written), widths):
-            wide[:, place] = angles
-        yield Prediction(
-            f"matches sines and cosines laid out as {written}, channels paired as {layout}",
-            x * np.cos(wide) + other * np.sin(wide),
-        )
 
 
 def negative_reversed(case: Case, got: Floats) -> Iterator[Prediction]:

@@ -112,6 +112,18 @@ for _claim, _right in (
         claimed=(_claim,),
         angles=lambda self, x, octaves: narrow(Bands.angles(self, x, octaves), "bfloat16"),
     )
+    made(
+        Bands,
+        f"Bands {_claim} of bfloat16 angles and waves",
+        "Everything but the result held in bfloat16.",
+        named="low-precision-angles",
+        claimed=(_claim,),
+        angles=lambda self, x, octaves: narrow(Bands.angles(self, x, octaves), "bfloat16"),
+        waves=lambda self, angles: (
+            narrow(np.sin(angles), "bfloat16"),
+            narrow(np.cos(angles), "bfloat16"),
+        ),
+    )
 
 
 for _claim in ("paper", "code", "jaxnerf"):
@@ -349,6 +361,15 @@ for _claim in ("paper", "code"):
         named="low-precision-projections",
         claimed=(_claim,),
         turns=lambda self, x, b: narrow(Projected.turns(self, x, b), "bfloat16"),
+    )
+    made(
+        Projected,
+        f"Projected {_claim} in bfloat16, waves too",
+        "Everything but the result held in bfloat16.",
+        named="low-precision-projections",
+        claimed=(_claim,),
+        turns=lambda self, x, b: narrow(Projected.turns(self, x, b), "bfloat16"),
+        finish=lambda self, out, count: narrow(out, "bfloat16"),
     )
     made(
         Projected,

@@ -170,6 +170,17 @@ for _name, _named, _steps in (
         {"angles": lambda self, x, bands: narrow(Spread.angles(self, x, bands), "bfloat16")},
     ),
     (
+        "of bfloat16 angles and waves",
+        "low-precision-angles",
+        {
+            "angles": lambda self, x, bands: narrow(Spread.angles(self, x, bands), "bfloat16"),
+            "waves": lambda self, angles: (
+                narrow(np.sin(angles), "bfloat16"),
+                narrow(np.cos(angles), "bfloat16"),
+            ),
+        },
+    ),
+    (
         "of float16 bands",
         "low-precision-angles",
         {"bands": lambda self, places, count: narrow(Spread.bands(self, places, count), "float16")},

@@ -104,6 +104,14 @@ for _name, _named, _steps in (
         {"straight": lambda self, angles, x, where: x[..., :1] + 0 * angles},
     ),
     (
+        "of bfloat16 times and waves",
+        "low-precision-angles",
+        {
+            "angles": lambda self, x, w, b: narrow(x, "bfloat16") @ w + b,
+            "finish": lambda self, out, straight: narrow(out, "bfloat16"),
+        },
+    ),
+    (
         "of float16 times",
         "low-precision-angles",
         {"angles": lambda self, x, w, b: narrow(x, "float16") @ w + b},

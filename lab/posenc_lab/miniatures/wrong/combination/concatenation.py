@@ -161,6 +161,18 @@ class BesideOfBfloat16Angles(Beside):
         return narrow(places * frequencies, "bfloat16")
 
 
+class BesideOfBfloat16Table(Beside):
+    """Angles are held in bfloat16, and so is the table."""
+
+    named = "low-precision-angles"
+
+    def angles(self, places: Array, frequencies: Array) -> Array:
+        return narrow(super().angles(places, frequencies), "bfloat16")
+
+    def layout(self, sin: Array, cos: Array) -> Array:
+        return narrow(super().layout(sin, cos), "bfloat16")
+
+
 class BesideInFloat16(Beside):
     """The whole row is rounded to float16 for a float32 result."""
 

@@ -178,6 +178,18 @@ class SumOfBfloat16Positions(Sum):
         return narrow(super().places(positions, x), "bfloat16")
 
 
+class SumOfBfloat16Table(Sum):
+    """Angles are held in bfloat16, and so is the table."""
+
+    named = "low-precision-angles"
+
+    def angles(self, places: Array, frequencies: Array) -> Array:
+        return narrow(super().angles(places, frequencies), "bfloat16")
+
+    def layout(self, sin: Array, cos: Array) -> Array:
+        return narrow(super().layout(sin, cos), "bfloat16")
+
+
 class SumOfFloat16Angles(Sum):
     """Angles are held in float16."""
 

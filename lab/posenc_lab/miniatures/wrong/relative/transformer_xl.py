@@ -538,6 +538,13 @@ class AttentionBfloat16Angles(Attention):
         return narrow(np.multiply.outer(narrow(listed, "bfloat16"), frequencies), "bfloat16")
 
 
+class AttentionBfloat16Sinusoids(AttentionBfloat16Angles):
+    """Distances, frequencies and angles are held in bfloat16, and so are the sinusoids."""
+
+    def waves(self, listed: Array, dim: int, layout: str) -> Array:
+        return narrow(super().waves(listed, dim, layout), "bfloat16")
+
+
 class AttentionThroughBfloat16(Attention):
     """Scores are rounded to bfloat16 for a float32 result."""
 

@@ -208,6 +208,25 @@ for _claimed in ("interleaved", "half"):
         answer=laid_out,
     )
 
+
+def paired_otherwise(
+    self: Axes, x: Array, positions: Array, widths: Array, *, base: float, layout: str
+) -> Array:
+    """Rotate with sines and cosines in the claimed layout and channel pairs in the other."""
+    other = "half" if layout == "interleaved" else "interleaved"
+    return laid_out(self, x, positions, widths, base=base, layout=other)
+
+
+for _claimed in ("interleaved", "half"):
+    made(
+        Axes,
+        f"Axes with pairs of another layout {_claimed}",
+        "The table fits the claim, and the pairs do not.",
+        named="waves-in-other-layout",
+        claimed=(_claimed,),
+        answer=paired_otherwise,
+    )
+
 for _claimed, _shift in (("interleaved", 1), ("half", -1)):
     made(
         Axes,

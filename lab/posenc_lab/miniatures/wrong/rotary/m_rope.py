@@ -152,6 +152,34 @@ for _claimed, _order in (
         places=lambda self, positions, order=_order: positions[order],
     )
 
+for _claimed, _order in (
+    ("qwen2-vl", [1, 0, 2]),
+    ("qwen2-vl", [1, 2, 0]),
+    ("qwen3-vl", [0, 2, 1]),
+    ("glm-4v", [0, 2, 1]),
+):
+    made(
+        Multimodal,
+        f"Multimodal {_claimed} with sections in the order {_order}",
+        "Sections in another order; most models have two equal ones.",
+        named="axes-swapped",
+        claimed=(_claimed,),
+        axes=lambda self, sizes, allocation, order=_order: Multimodal.axes(
+            self, [sizes[axis] for axis in order], allocation
+        ),
+    )
+
+
+class MultimodalSkipsEmptySections(Multimodal):
+    """A section without pairs is left out of the list, so that the next takes its axis."""
+
+    named = None
+
+    def axes(self, sizes: list[int], allocation: str) -> list[int]:
+        held = [size for size in sizes if size]
+        return [axis for axis in range(len(held)) for _ in range(held[axis])]
+
+
 for _axis, _claimed in enumerate(("qwen2-vl", "qwen3-vl", "glm-4v")):
     made(
         Multimodal,

@@ -82,6 +82,11 @@ for _base in (Permuted, PermutedBias):
                     "limits": {"rotation": "partial", "key_heads": 2},
                 },
             ),
+            (
+                "heads divided",
+                "key-heads-as-query-heads",
+                {"counted": lambda self, h, k: (h, h if h == k else h // k)},
+            ),
             ("one head", "heads-ignored", {"counted": lambda self, h, k: (1, 1)}),
             ("queries alone", "only-one-permuted", {"keys": lambda self, k, *_: k}),
             (

@@ -107,6 +107,19 @@ for _base in (Polar, PolarKeys):
                 "low-precision-angles",
                 {"positions": lambda self, positions: narrow(positions, "bfloat16")},
             ),
+            (
+                "of bfloat16 angles and waves",
+                "low-precision-angles",
+                {
+                    "angles": lambda self, turned, bias: Polar.angles(
+                        self, narrow(turned, "bfloat16"), bias
+                    ),
+                    "waves": lambda self, angle: (
+                        narrow(np.cos(angle), "bfloat16"),
+                        narrow(np.sin(angle), "bfloat16"),
+                    ),
+                },
+            ),
         ):
             made(
                 _base,

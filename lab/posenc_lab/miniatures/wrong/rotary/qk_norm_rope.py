@@ -64,11 +64,14 @@ class Normed(Mistake, steps=True):
     def turned(self, x: Array, positions: Array, base: float, layout: str, width: int) -> Array:
         half = width // 2
         first, second = self.members(half, layout)
-        angles = positions[:, None] * base ** -(np.arange(half) / half)
+        angles = self.places(positions)[:, None] * base ** -(np.arange(half) / half)
         a, b, out = x[..., first], x[..., second], x.copy()
         out[..., first] = a * np.cos(angles) - b * np.sin(angles)
         out[..., second] = a * np.sin(angles) + b * np.cos(angles)
         return out
+
+    def places(self, positions: Array) -> Array:
+        return positions
 
     def members(self, half: int, layout: str) -> tuple[Array, Array]:
         pairs = np.arange(half)

@@ -637,9 +637,14 @@ class Image(Mistake, steps=True):
         firsts, seconds = self.channels(x.shape[-1])
         out, wide = np.empty_like(x), x.astype(np.float64)
         a, b = wide[..., firsts], wide[..., seconds]
-        out[..., firsts] = a * np.cos(angles) - b * np.sin(angles)
-        out[..., seconds] = b * np.cos(angles) + a * np.sin(angles)
+        ahead, behind = self.given_out(angles)
+        out[..., firsts] = a * np.cos(ahead) - b * np.sin(ahead)
+        out[..., seconds] = b * np.cos(behind) + a * np.sin(behind)
         return out
+
+    def given_out(self, angles: Array) -> tuple[Array, Array]:
+        """Return the angles of the first and of the second channels of pairs."""
+        return angles, angles
 
     def base(self, base: float) -> float:
         return base
@@ -744,6 +749,16 @@ _IMAGES: tuple[tuple[str, str | None, tuple[str, ...], dict[str, Any]], ...] = (
         "image-layout-swapped",
         ("dinov3",),
         {"channels": lambda self, d: Patches.channels(Patches(), d, "half-per-axis")},
+    ),
+    (
+        "of a table with each angle twice in a row",
+        "image-layout-swapped",
+        _BOTH,
+        {
+            "given_out": lambda self, angles: tuple(
+                np.split(np.repeat(angles, 2, axis=-1), 2, axis=-1)
+            )
+        },
     ),
     (
         "with columns first",
