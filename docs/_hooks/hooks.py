@@ -30,6 +30,7 @@ import lessons
 import library_pages
 import lookalikes  # noqa: F401  # imported by a claim when this folder is no longer on the path
 import model_data
+import moved
 import notation
 import notebooks
 import page_foot
@@ -44,6 +45,7 @@ from blocks import (
     general_blocks,
     measured_blocks,
     model_blocks,
+    reference_blocks,
     scheme_blocks,
     scoreboard_blocks,
     sections,
@@ -70,6 +72,10 @@ PLAIN = (
     | notation.BLOCKS
     | lessons.BLOCKS
     | library_pages.BLOCKS
+    | reference_blocks.BLOCKS
+)
+IN_REFERENCE = re.compile(
+    r"\[(?P<words>[^\]]+)\]\(reference:(?P<scheme>[\w-]+)#(?P<place>[\w-]+)\)"
 )
 LOG = logging.getLogger("mkdocs.hooks.words")
 EDITED = "edit/main/docs/"
@@ -118,7 +124,7 @@ def _by_family(pages: list[str]) -> list[Any]:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Publish spec, data and notebooks, and generated pages for libraries and schemes."""
+    """Publish spec, data, checks and notebooks, and generated pages for libraries and schemes."""
     for path in (
         *read.spec_folder().glob("*.json"),
         *read.scheme_paths(),
@@ -136,10 +142,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, notebooks.address(lesson), content=book))
     for page, content in library_pages.pages().items():
         files.append(File.generated(config, page, content=content))
-    for scheme in scheme_blocks.schemes().values():
-        content = sections.reference(scheme)
-        page = f"schemes/{scheme.id}{pages.REFERENCE}.md"
+    for page, content in reference_blocks.pages().items():
         files.append(File.generated(config, page, content=content))
+    for page, path in claims.published().items():
+        files.append(File.generated(config, page, abs_src_path=str(path)))
+    for scheme in scheme_blocks.schemes().values():
         page = f"schemes/{scheme.id}.md"
         if files.get_file_from_path(page) is None:
             files.append(File.generated(config, page, content=sections.skeleton(scheme)))
@@ -150,9 +157,6 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Fill the placeholders; refuse any other comment as a misspelt placeholder."""
     name = page.file.src_uri
     if (scheme := _scheme_of(name)) is not None:
-        if name != f"schemes/{scheme.id}.md":
-            filled = COMMENT.sub(lambda match: _block(name, match["name"], {}), markdown)
-            return filled + claims.appendix_of(f"schemes/{scheme.id}.md")
         markdown = sections.completed(markdown, scheme)
     markdown = notation.checked(name, lessons.checked(name, markdown))
     markdown = notebooks.offered(name, markdown)
@@ -160,7 +164,17 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     filled = COMMENT.sub(
         lambda match: indent(_block(name, match["name"], badges), match["indent"]), markdown
     )
-    return references.cited(name, filled) + ("" if scheme else appendix)
+    return references.cited(name, _with_reference(name, filled)) + appendix
+
+
+def _with_reference(page: str, markdown: str) -> str:
+    """Make links of ``[words](reference:rope#golden-…)``, which lead to an entry of a scheme."""
+
+    def shown(match: re.Match[str]) -> str:
+        place = pages.in_reference(page, match["scheme"], match["place"])
+        return f'<a href="{place}">{match["words"]}</a>'
+
+    return IN_REFERENCE.sub(shown, markdown)
 
 
 def _block(page: str, name: str, badges: dict[str, str]) -> str:
@@ -193,8 +207,7 @@ def _block(page: str, name: str, badges: dict[str, str]) -> str:
 def _scheme_of(page: str) -> Scheme | None:
     """Return the scheme that a page is about, if any."""
     folder, _, file = page.rpartition("/")
-    id = Path(file).stem.removesuffix(pages.REFERENCE)
-    return scheme_blocks.schemes().get(id) if folder == "schemes" else None
+    return scheme_blocks.schemes().get(Path(file).stem) if folder == "schemes" else None
 
 
 def on_page_content(html: str, page: Page, **_: Any) -> str:
@@ -233,6 +246,7 @@ def on_post_build(config: MkDocsConfig, **_: Any) -> None:
         for name in ("sitemap.xml", "sitemap.xml.gz"):
             Path(config.site_dir, name).unlink(missing_ok=True)
     vectors.write(Path(config.site_dir))
+    moved.write(Path(config.site_dir))
     fonts.write(Path(config.site_dir))
     write_licences(Path(config.site_dir))
 

@@ -35,9 +35,6 @@ from tests.site.browsing import (
 LIBRARIES = ("flashinfer", "ggml", "rotary-embedding-torch", "timm")
 """Pages of libraries that are visited: one function writes all, and these have every part."""
 
-REFERENCES = ("attention", "rope", "sinusoidal")
-"""Reference pages of schemes that are visited: one function writes all, and these are long."""
-
 
 def _addresses() -> list[str]:
     """Return the addresses of pages from docs/ without a build: pytest collects them often."""
@@ -47,7 +44,6 @@ def _addresses() -> list[str]:
         Path("schemes", path.stem) for path in scheme_paths()
     }  # also without a page of their own
     sources |= {Path("scoreboard", name) for name in LIBRARIES}
-    sources |= {Path("schemes", f"{name}-reference") for name in REFERENCES}
     folders = (path.parent if path.name == "index" else path for path in sources)
     return sorted("" if path == Path() else f"{path.as_posix()}/" for path in folders)
 

@@ -6,9 +6,10 @@ from typing import Any
 from mkdocs.exceptions import PluginError
 from posenc_lab import code as judging
 
-from markup import code, fenced
-from pages import REFERENCE
+from markup import code, fenced, link
+from pages import in_reference
 
+PAGE = "schemes/‹name›.md"
 TITLES = {"numpy": "NumPy", "torch": "PyTorch", "jax": "JAX"}
 
 
@@ -42,8 +43,7 @@ def _verdict(scheme: str, said: dict[str, Any]) -> str:
     if the code accepts any bad input, how many bad inputs it refuses.
     """
     claimed = " and ".join(
-        f'<a href="../{scheme}{REFERENCE}/#combination-{call.replace("_", "-")}-{name}">'
-        f"{code(name)}</a>"
+        link(in_reference(PAGE, scheme, f"combination-{call.replace('_', '-')}-{name}"), code(name))
         for call, name in _distinct(judging.claimed()[scheme]).items()
     )
     bad = said["refused"] + said["not refused"]

@@ -26,8 +26,8 @@ import references
 import vectors
 from blocks import compare_blocks, length_blocks
 from blocks.scheme_blocks import DESIDERATA, check_ids, schemes
-from markup import code, fenced, prose, table
-from pages import REFERENCE
+from markup import code, fenced, link, prose, table
+from pages import in_reference
 from posenc_conformance.checks import LEVELS
 from posenc_conformance.commands.export import export_command
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF
@@ -252,8 +252,8 @@ def reference_api() -> str:
     package = "posenc.schemes"
     for scheme in schemes().values():
         module = import_module(f"{package}.{scheme.package_name}.{scheme.module_name}")
-        place = f"../schemes/{scheme.id}{REFERENCE}.md#calls"
-        text += f"\n## Module `{scheme.module_name}`\n\n[What the arguments mean]({place})\n\n"
+        place = link(in_reference("api/posenc.md", scheme.id, "calls"), "What the arguments mean")
+        text += f"\n## Module `{scheme.module_name}`\n\n{place}\n\n"
         for name in module.__all__:
             text += (
                 f"::: {module.__name__}.{name}\n    options:\n"

@@ -20,6 +20,11 @@ def repository() -> str:
     return str(os.environ.get(REPOSITORY) or project.get("urls", {}).get("Source", ""))
 
 
+def in_repository(path: str) -> str:
+    """Return the address of a file in the repository."""
+    return f"{repository().rstrip('/')}/blob/main/{path}"
+
+
 def install() -> str:
     """Say how to install: from the repository if its address is known, else from a clone."""
     address = repository()
