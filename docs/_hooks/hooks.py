@@ -103,6 +103,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def _expanded(docs: Path, entry: Any) -> Any:
     if isinstance(entry, dict):
         ((title, content),) = entry.items()
+        if isinstance(content, list):
+            return {title: [_expanded(docs, part) for part in content]}
         if isinstance(content, str) and "*" in content:
             pages = {path.relative_to(docs).as_posix() for path in docs.glob(content)}
             pages |= {f"schemes/{name}.md" for name in scheme_blocks.schemes()}

@@ -8,6 +8,7 @@ const PARTS = {
   published: "published values",
   invariants: "invariants",
   "bad-input": "bad input",
+  power: "detecting power",
 }
 const controls = document.getElementById("reference-controls")
 const said = document.getElementById("reference-said")

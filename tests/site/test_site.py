@@ -29,6 +29,7 @@ import word_count
 import yaml
 from blocks import scheme_blocks, sections, symptom_blocks
 from mkdocs.exceptions import PluginError
+from mkdocs.utils.yaml import yaml_load
 from references import arxiv_id, references
 
 from pages import in_reference
@@ -464,6 +465,19 @@ def test_only_prose_is_searched() -> None:
         ("deep", "Deep", ""),
         ("next", "Next", "Then . End"),
     ]
+
+
+def test_developers_pages_and_no_others_are_left_out_of_the_search(site: Path) -> None:
+    nav = yaml_load((CHECKOUT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+    (developers,) = (part["Developers"] for part in nav if "Developers" in part)
+    index = json.loads((site / search_index.ADDRESS).read_text(encoding="utf-8"))
+    found = {entry["location"].strip("/") or "." for entry in index}
+    built = {
+        path.parent.relative_to(site).as_posix()
+        for path in site.rglob("index.html")
+        if not path.parent.name.endswith(moved.OLD)
+    }
+    assert built - found == {page.removesuffix(".md") for page in developers}
 
 
 def test_themes_worker_is_replaced_or_the_build_fails() -> None:

@@ -47,14 +47,13 @@ def _verdict(scheme: str, said: dict[str, Any]) -> str:
         for call, name in _distinct(judging.claimed()[scheme]).items()
     )
     bad = said["refused"] + said["not refused"]
-    words = [f"<strong>Passed</strong> as {claimed} in float32: all {said['passed']} checks."]
+    words = [f"<strong>Passed</strong> {said['passed']} checks as {claimed} in float32"]
     if said["horizon"]:
         reach, all_asked = min(map(tuple, said["horizon"].values()))
-        far = ", the farthest that is asked" if all_asked else ""
-        words.append(f"Precise enough for bfloat16 up to position {reach:,}{far}.")
+        words.append(f"precise to {reach:,}{', the farthest asked' if all_asked else ''}")
     if said["not refused"]:
-        words.append(f"It refuses {said['refused']} of {bad} bad inputs; a library should all.")
-    return f'\n<p class="verdict">{" ".join(words)}</p>\n'
+        words.append(f"refuses {said['refused']} of {bad} bad inputs")
+    return f'\n<p class="verdict">{"; ".join(words)}.</p>\n'
 
 
 def _distinct(claimed: dict[str, str]) -> dict[str, str]:

@@ -259,6 +259,7 @@ def reference_api() -> str:
                 f"::: {module.__name__}.{name}\n    options:\n"
                 f'      heading: "posenc.{name}"\n      toc_label: "{name}"\n'
                 f"      heading_level: 3\n"
+                f"      show_signature_annotations: false\n"
                 f"      show_docstring_parameters: {str(name not in scheme.calls).lower()}\n\n"
             )
     return text
@@ -509,10 +510,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
         f"example:cpp-{Path(name).stem}": partial(example, f"cpp/{name}", name)
         for name in ("adapter.cpp", "encodings.hpp", "order.cpp")
     },
-    **{
-        f"example:vectors-{ending}": partial(example, f"vectors/rope.{ending}", f"rope.{ending}")
-        for ending in ("cpp", "go", "js", "rs")
-    },
+    "example:vectors-js": partial(example, "vectors/rope.js", "rope.js"),
     "excerpt:integer-call": partial(excerpt, "integer", "calls:", "accuracy:"),
     "excerpt:integer-golden": partial(golden_to_write, "integer"),
     "list:checks": check_count,

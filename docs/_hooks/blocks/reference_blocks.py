@@ -12,6 +12,7 @@ from typing import Any
 
 from mkdocs.exceptions import PluginError
 
+from blocks import measured_blocks
 from blocks.scheme_blocks import argument, check_ids, point, schemes
 from markup import code, paragraph, prose, table
 from posenc_conformance.judge.call_kinds import KINDS
@@ -69,6 +70,7 @@ def parts(scheme: Scheme) -> list[Part]:
         Part("published", "Published values", published(scheme)),
         Part("invariants", "Invariants", _run(scheme, "invariant"), invariants(scheme)),
         Part("bad-input", "Bad input", bad_inputs(scheme)),
+        Part("power", "Detecting power", measured_blocks.power(scheme)),
     )
     return [part for part in several if part.filled]
 
