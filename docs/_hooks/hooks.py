@@ -22,6 +22,7 @@ from posenc_lab import scheme_families
 import accessible
 import claims
 import described
+import engine_pages
 import explorer_data
 import facts
 import feed
@@ -126,7 +127,7 @@ def _by_family(pages: list[str]) -> list[Any]:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Publish spec, data, checks and notebooks, and generated pages for libraries and schemes."""
+    """Publish spec, data, checks and notebooks, and generated pages."""
     for path in (
         *read.spec_folder().glob("*.json"),
         *read.scheme_paths(),
@@ -142,7 +143,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for lesson in lessons.lessons():
         book = notebooks.content(lesson)
         files.append(File.generated(config, notebooks.address(lesson), content=book))
-    for page, content in library_pages.pages().items():
+    for page, content in (library_pages.pages() | engine_pages.pages()).items():
         files.append(File.generated(config, page, content=content))
     for page, content in reference_blocks.pages().items():
         files.append(File.generated(config, page, content=content))

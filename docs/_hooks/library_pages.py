@@ -5,12 +5,16 @@ from collections.abc import Iterable
 
 from scoreboard.cells import ALL, SEVERITIES, Counts, Finding, cells
 from scoreboard.cells import findings as board_findings
+from scoreboard.deployed.engines import Engine
+from scoreboard.deployed.findings import findings as deployed_findings
 from scoreboard.kept import Kept, earlier
 from scoreboard.table import ROOT, Adapter, Library
 
+import engine_pages
 import findings
 from blocks.scoreboard_blocks import by_library, counted, libraries_of, state, words
-from markup import code, fenced, heading, paragraph, prose
+from blocks.site_blocks import dispute
+from markup import code, fenced, heading, link, paragraph, prose
 from pictures.sparklines import SIGNS, worst
 from posenc_conformance.report.difference import difference
 
@@ -33,6 +37,7 @@ def _page(some: list[Kept]) -> str:
         + _judged(some)
         + _schemes(some)
         + _found(library)
+        + _deployed(library)
         + _known(library)
         + _reproduce(library, some)
         + _history(some)
@@ -109,8 +114,29 @@ def _finding(found: Finding) -> str:
         f'\n<details class="golden" id="finding-{found.id}" markdown="1"><summary>'
         f"{prose(found.title)} <small>({severity})</small></summary>\n"
         f"\n<dl>{items}</dl>\n{fenced(found.reproduce, 'py', 'With that library alone')}"
-        "</details>\n\n"
+        f"{dispute(found.id, '../../')}</details>\n\n"
     )
+
+
+def _deployed(library: Library) -> str:
+    """Lead to the engines that serve models with the library, and to their mistakes."""
+    rows = [
+        f'<li><a href="../../engines/{engine.name}/">{html.escape(engine.title)}</a>: '
+        f"{_mistakes(engine)}</li>"
+        for engine in engine_pages.of_library(library.name)
+    ]
+    if not rows:
+        return ""
+    told = paragraph("Released models, served and judged from token ids to log-probabilities:")
+    return heading(2, "As deployed", "deployed") + told + f"<ul>{''.join(rows)}</ul>\n\n"
+
+
+def _mistakes(engine: Engine) -> str:
+    mine = [finding for finding in deployed_findings() if engine.name in finding.engines]
+    if not mine:
+        return "no finding"
+    place = f"../../engines/{engine.name}/#finding-"
+    return "; ".join(link(f"{place}{finding.id}", prose(finding.title)) for finding in mine)
 
 
 def _known(library: Library) -> str:
