@@ -97,10 +97,14 @@ def _found(engine: Engine) -> str:
         "and a probe. We have not reported these upstream yet. The Python runs in the engine's "
         f"environment, in the folder where {code('posenc probe')} has written {code('probe')}."
     )
-    return heading(2, "What is wrong", "findings") + told + "".join(map(_finding, mine))
+    return (
+        heading(2, "What is wrong", "findings")
+        + told
+        + "".join(_finding(engine.title, finding) for finding in mine)
+    )
 
 
-def _finding(found: Finding) -> str:
+def _finding(title: str, found: Finding) -> str:
     rows = [
         ("what it does to a model", prose(found.means)),
         ("where in its code", prose(found.source)),
@@ -113,7 +117,7 @@ def _finding(found: Finding) -> str:
     command = fenced(f"posenc probe {found.probe} --out probe --dtype float32", "console")
     return (
         f'\n<details class="golden" id="finding-{found.id}" markdown="1"><summary>'
-        f"{prose(found.title[:1].upper() + found.title[1:])}</summary>\n\n<dl>{items}</dl>\n{command}"
+        f"{prose(f'{title}: {found.title}')}</summary>\n\n<dl>{items}</dl>\n{command}"
         f"{fenced(found.reproduce, 'py', 'With that engine and the probe alone')}"
         f"{dispute(found.id, '../../')}</details>\n\n"
     )

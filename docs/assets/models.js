@@ -2,7 +2,7 @@
 // rows, one for each group of layers; they are shown and hidden together.
 import { filters, sorted } from "./board.js"
 
-const table = document.getElementById("models")
+const table = document.getElementById("models-table")
 const models = [...table.tBodies]
 
 function show({ family, scheme, sources, find }) {

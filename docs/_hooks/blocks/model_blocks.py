@@ -19,7 +19,6 @@ from posenc_conformance.models.misreadings import MISTAKES, longer
 from posenc_conformance.models.sources import one_source_words
 from posenc_conformance.scheme_file.read import spec_folder
 
-
 COLUMNS = (
     *("model", "layers", "scheme", "head_dim", "rotated", "base", "scaling", "context"),
     *("window", "layout", "read in"),
@@ -32,7 +31,7 @@ def models() -> str:
     return (
         '\n<div id="models-controls" class="controls" role="group" aria-label="Filters" hidden>'
         '</div>\n<p id="models-said" role="status"></p>\n'
-        '<div class="wide sticky"><table id="models" class="matrix">'
+        '<div class="wide sticky"><table id="models-table" class="matrix">'
         "<caption>What released models do with positions</caption>\n"
         f"<thead><tr>{head}</tr></thead>\n{''.join(map(_model, load_all()))}</table></div>\n"
         '<script type="module" src="../assets/models.js"></script>\n\n'

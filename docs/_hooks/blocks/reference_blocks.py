@@ -319,7 +319,8 @@ def files() -> str:
         for scheme in schemes().values()
     )
     return (
-        '\n<div id="reference-controls" class="controls" role="group" aria-label="What is shown" hidden>'
+        '\n<div id="reference-controls" class="controls" role="group" '
+        'aria-label="What is shown" hidden>'
         '<label>Scheme <select name="scheme"><option value="">choose one</option>'
         f"{choices}</select></label></div>\n"
         '<p id="reference-said" role="status"></p>\n<div id="reference"></div>\n'
