@@ -156,11 +156,9 @@ def appendix(claims: list[Claim]) -> str:
         return ""
     module = claims[0].test.partition("::")[0]
     page = claims[0].page.removesuffix(".md")
-    checks = link(module_place(claims[0].page), "the checks")
-    return heading(2, "What is executed", "executed") + paragraph(
-        f"Each small number above leads to its check. Read {checks}, or run them: "
-        f"{code(f'pytest {module} -k {page}::')}."
-    )
+    checks = link(module_place(claims[0].page), "The checks")
+    run = code(f"pytest {module} -k {page}::")
+    return heading(2, "What is executed", "executed") + paragraph(f"{checks}, run by {run}.")
 
 
 def on_page(page: str, markdown: str) -> tuple[dict[str, str], str]:

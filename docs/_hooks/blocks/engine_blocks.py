@@ -1,6 +1,7 @@
 """Deployed engines: a table of models and engines, and findings, from the kept results."""
 
 import html
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
@@ -123,33 +124,37 @@ def _said(engine: str, cell: Cell, spellings: str, line: str) -> str:
 
 
 def strips() -> str:
-    """Make a row for each engine, with a strip of the models that it was judged on."""
+    """Make a row for each engine, which counts its models by the worst verdict on each."""
     rows = "".join(
         f'<tr><th scope="row"><a href="../engines/{engine.name}/">{html.escape(engine.title)}</a>'
-        f"<br><small>{html.escape(version_of(engine, results))}</small></th><td>"
-        f"{strip(pieces(engine.name, results, f'../engines/{engine.name}/#'))}</td></tr>\n"
+        f"<br><small>{html.escape(version_of(engine, results))}</small></th>"
+        f"<td>{strip(_counts(engine.name, results))}</td></tr>\n"
         for engine, results in board().values()
     )
     return (
-        '\n<table class="strips"><caption>What came of the probe of each model in each engine'
+        '\n<table class="strips"><caption>Number of models by what came of their probes'
         '</caption><thead><tr><th scope="col">engine</th><th scope="col">models</th></tr></thead>'
         f"\n<tbody>\n{rows}</tbody></table>\n\n"
     )
 
 
-def pieces(engine: str, results: Results, place: str) -> list[Piece]:
-    """Make a piece of a strip for each model; ``place`` is the beginning of its address."""
+COUNTED = {
+    PASSED: "right",
+    "known": "wrong, with a finding",
+    "failed": "wrong, cause unknown",
+    "unjudged": "without a verdict",
+}
+
+
+def _counts(engine: str, results: Results) -> list[Piece]:
     by_model: dict[str, list[Cell]] = {}
-    for (model, _), cell in sorted(results.cells.items()):
+    for (model, _), cell in results.cells.items():
         by_model.setdefault(model, []).append(cell)
+    counts = Counter(worst(_state(engine, cell) for cell in cells) for cells in by_model.values())
     return [
-        Piece(
-            model_named(model).title,
-            worst(_state(engine, cell) for cell in cells),
-            f"{place}{model}",
-            ", ".join(dict.fromkeys(cell.verdict for cell in cells)),
-        )
-        for model, cells in by_model.items()
+        Piece(f"{counts[state]} {words}", state, f"../engines/{engine}/", "")
+        for state, words in COUNTED.items()
+        if counts[state]
     ]
 
 
