@@ -1,30 +1,16 @@
 """The board in a browser: filters in the address, colours, and what stays in sight."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
-from tests.site.browsing import DESK, PHONE, Visitor, chromium, served
+from tests.site.browsing import DESK, PHONE, Visitor
 
 pytestmark = pytest.mark.remembered(site=("engines/**", "models/*", "scoreboard/*", "assets/**/*"))
 
 COUNT = re.compile(r"^(\d+) of (\d+) (models|rows)$")
 TABLES = {"engines": "engines", "models": "models-table"}
-
-
-@pytest.fixture(scope="module")
-def visitor() -> Iterator[Visitor]:
-    with sync_playwright() as playwright, chromium(playwright) as browser:
-        yield Visitor(browser)
-
-
-@pytest.fixture(scope="module")
-def address(site: Path) -> Iterator[str]:
-    with served(site) as address:
-        yield address
 
 
 def counted(page: Page) -> tuple[int, int]:

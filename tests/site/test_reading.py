@@ -9,33 +9,15 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 import yaml
-from playwright.sync_api import Page, Playwright, sync_playwright
+from playwright.sync_api import Page, Playwright
 
 import posenc
 from tests.building import FIRST_VISIT
-from tests.site.browsing import DESK, PHONE, Visitor, chromium, context, served
+from tests.site.browsing import DESK, PHONE, Visitor, chromium, context
 
 pytestmark = pytest.mark.remembered(site=("**/*.html", "assets/**/*"))
 
 PAGES = re.compile(rb"/Type\s*/Page\b")
-
-
-@pytest.fixture(scope="module")
-def playwright() -> Iterator[Playwright]:
-    with sync_playwright() as playwright:
-        yield playwright
-
-
-@pytest.fixture(scope="module")
-def visitor(playwright: Playwright) -> Iterator[Visitor]:
-    with chromium(playwright) as browser:
-        yield Visitor(browser)
-
-
-@pytest.fixture(scope="module")
-def address(site: Path) -> Iterator[str]:
-    with served(site) as address:
-        yield address
 
 
 @pytest.fixture(scope="module")

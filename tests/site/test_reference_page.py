@@ -2,37 +2,19 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import moved
 import pytest
 from blocks import reference_blocks
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from posenc_conformance.registry import load_all
 from posenc_conformance.scheme_file.scheme import Scheme
-from tests.site.browsing import DESK, PHONE, Visitor, chromium, context, served
+from tests.site.browsing import DESK, PHONE, Visitor, context
 
 SCHEMES = load_all()
 SITE = ("reference/*", "schemes/rope/*", "schemes/*-reference/*", "assets/**/*")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright, chromium(playwright) as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def visitor(browser: Browser) -> Visitor:
-    return Visitor(browser)
-
-
-@pytest.fixture(scope="module")
-def address(site: Path) -> Iterator[str]:
-    with served(site) as address:
-        yield address
 
 
 def expected(scheme: Scheme) -> list[str]:
