@@ -197,7 +197,7 @@ def test_the_scoreboard_shows_what_its_address_asks_for(visitor: Visitor, addres
         pieces = page.locator("#scoreboard .piece:visible").all_inner_texts()
         assert pieces
         assert all("rope" in piece and "known" in piece for piece in pieces)
-        page.get_by_label("Scheme").select_option("yarn")
+        page.locator("[name=scheme]").select_option("yarn")
         page.wait_for_url(f"{address}scoreboard/?scheme=yarn&found=known")
         assert all(
             "yarn" in e for e in page.locator("#scoreboard .piece:visible").all_inner_texts()

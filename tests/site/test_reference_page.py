@@ -73,10 +73,10 @@ def test_filters_stay_in_the_address(visitor: Visitor, address: str) -> None:
     with visitor.page(DESK, "light") as (page, noticed):
         page.goto(f"{address}reference/")
         assert page.locator("#reference-files").is_visible()
-        page.get_by_label("Scheme").select_option("rope")
+        page.locator("[name=scheme]").select_option("rope")
         _loaded(page)
-        page.get_by_label("Part").select_option("invariants")
-        page.get_by_label("Find").fill("isometry")
+        page.locator("[name=part]").select_option("invariants")
+        page.locator("[name=find]").fill("isometry")
         page.wait_for_url(f"{address}reference/?scheme=rope&part=invariants&find=isometry")
         shown = page.locator("#reference details:visible")
         assert shown.count() == 2
