@@ -7,9 +7,9 @@ from scoreboard.deployed.engines import Engine
 from scoreboard.deployed.findings import Finding, findings, unexplained
 from scoreboard.deployed.kept import Results
 
-from blocks.engine_blocks import TITLES, board, cell_of, version_of
+from blocks.engine_blocks import TITLES, address_of, board, cell_of, version_of
 from blocks.site_blocks import dispute
-from markup import code, fenced, heading, paragraph, prose, table
+from markup import code, fenced, heading, link, paragraph, prose, table
 from pictures.sparklines import legend
 from posenc_conformance.models.file import model_named
 
@@ -73,7 +73,7 @@ def _models(engine: Engine, results: Results) -> str:
         asked = f"{longest:,}" if longest else ""
         rows.append(
             f'<tr id="{model}"><th scope="row"><a href="../../models/#{model}">{title}</a></th>'
-            f"{cell_of(engine, results, model, '#')}<td>{asked}</td></tr>\n"
+            f"{cell_of(engine, results, model, '../')}<td>{asked}</td></tr>\n"
         )
     names = ("model", "what came of its probe", "longest text, tokens")
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
@@ -93,18 +93,21 @@ def _found(engine: Engine) -> str:
     if not mine:
         return ""
     told = paragraph(
-        "Each was confirmed in the code of the installed engine, and is reproduced with the engine "
-        "and a probe. We have not reported these upstream yet. The Python runs in the engine's "
-        f"environment, in the folder where {code('posenc probe')} has written {code('probe')}."
+        '<a href="../#findings">How each was confirmed</a>.',
+        "We have not reported these upstream yet.",
     )
     return (
         heading(2, "What is wrong", "findings")
         + told
-        + "".join(_finding(engine.title, finding) for finding in mine)
+        + "".join(_finding(engine, finding) for finding in mine)
     )
 
 
-def _finding(title: str, found: Finding) -> str:
+def _finding(engine: Engine, found: Finding) -> str:
+    """Describe a finding in full on the page of the first engine that shows it."""
+    title = prose(f"{engine.title}: {found.title}")
+    if found.engines[0] != engine.name:
+        return paragraph(link(address_of(found, "../"), title))
     rows = [
         ("what it does to a model", prose(found.means)),
         ("where in its code", prose(found.source)),
@@ -117,7 +120,7 @@ def _finding(title: str, found: Finding) -> str:
     command = fenced(f"posenc probe {found.probe} --out probe --dtype float32", "console")
     return (
         f'\n<details class="golden" id="finding-{found.id}" markdown="1"><summary>'
-        f"{prose(f'{title}: {found.title}')}</summary>\n\n<dl>{items}</dl>\n{command}"
+        f"{title}</summary>\n\n<dl>{items}</dl>\n{command}"
         f"{fenced(found.reproduce, 'py', 'With that engine and the probe alone')}"
         f"{dispute(found.id, '../../')}</details>\n\n"
     )
@@ -166,5 +169,5 @@ def _lines(texts: Sequence[str]) -> str:
 
 
 def _again(engine: Engine) -> str:
-    command = fenced(f"$ make scoreboard ENGINES={engine.name}", "console")
-    return heading(2, "Judge it again", "again") + paragraph("In a clone of posenc:") + command
+    command = code(f"make scoreboard ENGINES={engine.name}")
+    return heading(2, "Judge it again", "again") + paragraph(f"In a clone of posenc: {command}.")

@@ -359,9 +359,10 @@ def test_each_engine_has_a_page_with_everything_that_was_kept() -> None:
             for mistake in unexplained(name, cell, findings()):
                 assert html.escape(mistake.words) in page
         for finding in findings():
-            assert (f'id="finding-{finding.id}"' in page) == (name in finding.engines)
-        for place in re.findall(r'href="#(finding-[^"]+)"', page):
-            assert f'id="{place}"' in page, (name, place)
+            assert (f'id="finding-{finding.id}"' in page) == (name == finding.engines[0])
+            assert (f"#finding-{finding.id}" in page) == (name in finding.engines)
+        for other, place in re.findall(r'href="\.\./([^"/]+)/#(finding-[^"]+)"', page):
+            assert f'id="{place}"' in pages[f"engines/{other}.md"], (name, place)
 
 
 def test_the_page_of_an_engine_and_of_its_library_lead_to_each_other() -> None:

@@ -99,8 +99,8 @@ def test_the_page_of_an_engine_explains_its_mistakes(visitor: Visitor, address: 
         page.goto(f"{address}engines/")
         page.locator("#engines thead").get_by_role("link", name="mlx-lm").click()
         page.get_by_role("heading", name="Model by model").wait_for()
-        link = page.locator("table.matrix a[href^='#finding-']").first
-        place = (link.get_attribute("href") or "").removeprefix("#")
+        link = page.locator("table.matrix a[href*='/mlx-lm/#finding-']").first
+        place = (link.get_attribute("href") or "").partition("#")[2]
         link.click()
         assert page.locator(f"details[id='{place}']").is_visible()
         assert noticed == []

@@ -52,7 +52,7 @@ def board_table() -> str:
     rows = "".join(
         f'<tr id="{name}" data-model="{name}" data-family="{model.configuration.type}">'
         f'<th scope="row"><a href="../models/#{name}">{html.escape(model.title)}</a></th>'
-        f"{''.join(cell_of(*pair, name, f'{pair[0].name}/#') for pair in columns.values())}</tr>\n"
+        f"{''.join(cell_of(*pair, name, '') for pair in columns.values())}</tr>\n"
         for name, model in ((name, model_named(name)) for name in models)
     )
     return (
@@ -91,7 +91,7 @@ def not_judged() -> str:
 def cell_of(engine: Engine, results: Results, model: str, place: str) -> str:
     """Make the cell of a model: one line if all spellings have the same result.
 
-    ``place`` is the beginning of the address of each finding of the engine.
+    ``place`` is the way to the page of the board.
     """
     cells = {
         spelling: cell
@@ -183,7 +183,12 @@ def _mistakes(engine: str, cell: Cell, place: str) -> Iterator[str]:
 
 def _linked(about: Sequence[Finding], shown: str, place: str) -> str:
     """Make a link to the first of some findings, if there is one."""
-    return f'<a href="{place}finding-{about[0].id}">{shown}</a>' if about else shown
+    return f'<a href="{address_of(about[0], place)}">{shown}</a>' if about else shown
+
+
+def address_of(finding: Finding, place: str) -> str:
+    """Return the address of a finding, on the page of the first engine that shows it."""
+    return f"{place}{finding.engines[0]}/#finding-{finding.id}"
 
 
 def listed() -> str:
@@ -191,7 +196,7 @@ def listed() -> str:
     text = ""
     for name, (engine, _) in board().items():
         items = "".join(
-            f'<li id="finding-{finding.id}"><a href="{name}/#finding-{finding.id}">'
+            f'<li id="finding-{finding.id}"><a href="{address_of(finding, "")}">'
             f"{prose(finding.title)}</a></li>"
             for finding in findings()
             if finding.engines[0] == name

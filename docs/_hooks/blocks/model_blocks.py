@@ -101,7 +101,9 @@ def _context(model: Model) -> str:
 
 def _sources(model: Model) -> str:
     read = ", ".join(
-        link(source.url, html.escape(source.title)) for source in model.sources if not source.apart
+        link(source.url, html.escape(source.title.partition(" at ")[0]))
+        for source in model.sources
+        if not source.apart
     )
     alone = one_source_words(model.one_source)
     return f"{read}<br>{alone}" if alone else read

@@ -15,6 +15,7 @@ from mkdocs.exceptions import PluginError
 from blocks import measured_blocks
 from blocks.scheme_blocks import argument, check_ids, point, schemes
 from markup import code, paragraph, prose, table
+from posenc_conformance.checks import LEVELS
 from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.scheme_file.scheme import Call, Golden, Invariant, Parameter, Scheme
 
@@ -70,9 +71,16 @@ def parts(scheme: Scheme) -> list[Part]:
         Part("published", "Published values", published(scheme)),
         Part("invariants", "Invariants", _run(scheme, "invariant"), invariants(scheme)),
         Part("bad-input", "Bad input", bad_inputs(scheme)),
-        Part("power", "Detecting power", measured_blocks.power(scheme)),
+        Part("power", "Detecting power", _checks(scheme) + measured_blocks.power(scheme)),
     )
     return [part for part in several if part.filled]
+
+
+def _checks(scheme: Scheme) -> str:
+    """Count the checks of a scheme by level, with everything claimed."""
+    levels = [id.split("::")[1] for id in check_ids()[scheme.id]]
+    counts = [*(str(levels.count(level)) for level in LEVELS), str(len(levels))]
+    return paragraph("Checks, if everything is claimed:") + table([*LEVELS, "all"], [counts])
 
 
 def _run(scheme: Scheme, level: str) -> str:

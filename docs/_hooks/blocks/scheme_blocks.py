@@ -55,11 +55,11 @@ def conventions(scheme: Scheme) -> str:
     """List the axes on which right implementations differ."""
     text = ""
     for axis in scheme.conventions.values():
-        told = "" if axis.passed else "It shows in other arguments and is not passed by keyword."
+        told = "" if axis.passed else "Not passed by keyword: it shows in other arguments."
         silence = (
-            "Optional: nothing is claimed here unless a claim says so."
+            "Optional: claimed only where a claim says so."
             if axis.optional
-            else f"A claim that does not mention it means {code(axis.default)}."
+            else f"Default of a claim: {code(axis.default)}."
         )
         values = "".join(
             f"<li>{code(value)}: {prose(meaning)}</li>" for value, meaning in axis.values.items()
