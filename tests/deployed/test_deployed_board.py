@@ -345,6 +345,7 @@ def test_engines_that_cannot_be_judged_are_shown(tmp_path: Path) -> None:
         unjudged(path)
 
 
+@pytest.mark.slow
 def test_each_engine_has_a_page_with_everything_that_was_kept() -> None:
     """Words where there is no verdict, mistakes without a finding, and each finding in full."""
     pages = engine_pages.pages()
@@ -365,6 +366,7 @@ def test_each_engine_has_a_page_with_everything_that_was_kept() -> None:
             assert f'id="{place}"' in pages[f"engines/{other}.md"], (name, place)
 
 
+@pytest.mark.slow
 def test_the_page_of_an_engine_and_of_its_library_lead_to_each_other() -> None:
     libraries = library_pages.pages()
     engines_of = {name: engine for name, (engine, _) in engine_blocks.board().items()}
