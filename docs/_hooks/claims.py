@@ -156,9 +156,9 @@ def appendix(claims: list[Claim]) -> str:
         return ""
     module = claims[0].test.partition("::")[0]
     page = claims[0].page.removesuffix(".md")
-    checks = link(module_place(claims[0].page), "The checks")
+    checks = link(module_place(claims[0].page), "Checks")
     run = code(f"pytest {module} -k {page}::")
-    return heading(2, "What is executed", "executed") + paragraph(f"{checks}, run by {run}.")
+    return heading(2, "What is executed", "executed") + paragraph(f"{checks}: {run}")
 
 
 def on_page(page: str, markdown: str) -> tuple[dict[str, str], str]:

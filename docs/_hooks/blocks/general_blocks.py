@@ -227,7 +227,7 @@ def reference_api() -> str:
     package = "posenc.schemes"
     for scheme in schemes().values():
         module = import_module(f"{package}.{scheme.package_name}.{scheme.module_name}")
-        place = link(in_reference("api/posenc.md", scheme.id, "calls"), "What the arguments mean")
+        place = link(in_reference("api/posenc.md", scheme.id, "calls"), "Arguments")
         text += f"\n## Module `{scheme.module_name}`\n\n{place}\n\n"
         for name in module.__all__:
             text += (

@@ -102,10 +102,11 @@ def deviations(scheme: Scheme) -> str:
         # As Markdown headings, all would be listed twice in the navigation.
         text += f'\n<h3 id="{deviation.id}">{code(deviation.id)}</h3>\n\n'
         text += paragraph(prose(deviation.description))
-        text += paragraph(f"<em>Effect.</em> {prose(deviation.effect)}")
         threads = ", ".join(map(thread, deviation.links))
         seen = f"Discussed in {threads}." if threads else ""
-        text += paragraph(f"Class: {deviation.kind}{where}.", seen)
+        text += paragraph(
+            f"<em>Effect ({deviation.kind}{where}).</em> {prose(deviation.effect)}", seen
+        )
     return text
 
 
