@@ -6,9 +6,15 @@ const scrolling =
 // An element without a role needs one for screen readers to announce it on focus.
 const announced = { role: "group", "aria-label": "Scrolls sideways" }
 
+function scrolls(box) {
+  const { overflowX, overflowY } = getComputedStyle(box)
+  const down = box.matches(".sticky") && box.scrollHeight > box.clientHeight && overflowY === "auto"
+  return down || (box.scrollWidth > box.clientWidth && overflowX === "auto")
+}
+
 // Measure everything before changing anything, or each box causes another layout of the page.
 function mark(boxes) {
-  const wide = boxes.map(box => box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX === "auto")
+  const wide = boxes.map(scrolls)
   boxes.forEach((box, n) => {
     if (wide[n] === box.hasAttribute("tabindex")) return
     const plain = box instanceof HTMLDivElement

@@ -1,6 +1,7 @@
 """The board in a browser: filters in the address, colours, and what stays in sight."""
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page
@@ -106,11 +107,24 @@ def test_the_page_of_an_engine_explains_its_mistakes(visitor: Visitor, address: 
         assert noticed == []
 
 
-@pytest.mark.parametrize("name", ["mlx-lm", "llama.cpp", "vllm-layers"])
+ENGINES = ("mlx-lm", "llama.cpp", "vllm-layers")
+"""Engines whose pages are visited: one function writes all, and these have every part."""
+
+
+def test_pages_of_engines_that_are_visited_have_every_part(site: Path) -> None:
+    def parts(name: str) -> set[str]:
+        page = (site / "engines" / name / "index.html").read_text(encoding="utf-8")
+        return set(re.findall(r'<h2 id="([\w-]+)"|<td class="(\w+)"', page))
+
+    every = [path.parent.name for path in (site / "engines").glob("*/index.html")]
+    assert len(every) > len(ENGINES)
+    assert set().union(*map(parts, ENGINES)) == set().union(*map(parts, every))
+
+
+@pytest.mark.parametrize("name", ENGINES)
 def test_nothing_is_wrong_on_the_page_of_an_engine(
     name: str, visitor: Visitor, address: str
 ) -> None:
-    """One function writes all these pages; these three have every part."""
     assert visitor.findings(f"{address}engines/{name}/") == []
 
 

@@ -215,7 +215,8 @@ def test_every_built_page_is_visited(site: Path) -> None:
     built = {path.relative_to(site).as_posix() for path in site.rglob("*.html")}
     visited = {page if page == ERROR_PAGE else f"{page}index.html" for page in ADDRESSES}
     assert visited <= built
-    left = {page for page in built - visited if not page.startswith("scoreboard/")}
+    written = ("scoreboard/", "engines/")  # test_board.py visits some of the engines
+    left = {page for page in built - visited if not page.startswith(written)}
     assert all(page.endswith("-reference/index.html") for page in left)
 
 
