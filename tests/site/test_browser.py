@@ -12,7 +12,6 @@ from playwright.sync_api import (
     Playwright,
     Route,
     TimeoutError,
-    sync_playwright,
 )
 
 from posenc_conformance.scheme_file.read import scheme_paths
@@ -68,28 +67,10 @@ ADDRESSES = [*_addresses(), ERROR_PAGE]
 
 
 @pytest.fixture(scope="module")
-def playwright() -> Iterator[Playwright]:
-    with sync_playwright() as playwright:
-        yield playwright
-
-
-@pytest.fixture(scope="module")
-def visitor(playwright: Playwright) -> Iterator[Visitor]:
-    with chromium(playwright) as browser:
-        yield Visitor(browser)
-
-
-@pytest.fixture(scope="module")
 def wide_visitor(playwright: Playwright) -> Iterator[Visitor]:
     """Yield a visitor like many desktops: fonts are wide, and scroll bars take room."""
     with chromium(playwright, "wide", scroll_bars=True) as browser:
         yield Visitor(browser)
-
-
-@pytest.fixture(scope="module")
-def address(site: Path) -> Iterator[str]:
-    with served(site) as address:
-        yield address
 
 
 @pytest.fixture(scope="module")
