@@ -5,13 +5,13 @@ page's module under ``docs/claims``. Its docstring says what it verifies. It fai
 exception; the paragraph must contain the texts that it returns, so that no printed number drifts.
 """
 
-import ast
 import html
 import inspect
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 from mkdocs.exceptions import PluginError
 
-from markup import code, fenced, heading, paragraph
-from pages import DOCS, REFERENCE, module_of, pages_with, path_of
+from blocks.site_blocks import in_repository, repository
+from markup import code, heading, link, paragraph
+from pages import DOCS, module_of, pages_with, path_of, root_of
 
 MARK = re.compile(r"<!--\s*claim:(?P<id>[a-z0-9-]+)\s*-->")
 ITEM = re.compile(r"^\s*(?:[-*]|\d+\.)\s", re.M)
@@ -113,66 +114,51 @@ def _summary(claim: Claim) -> str:
     return " ".join((inspect.getdoc(claim.check) or "").partition("\n\n")[0].split())
 
 
-def source_of(claim: Claim) -> str:
-    """Return the code of a check, without the docstring if the summary has all of it."""
-    source = inspect.getsource(claim.check)
-    (function,) = ast.parse(source).body
-    assert isinstance(function, ast.FunctionDef), f"{claim.test} is no function"
-    docstring, *statements = function.body
-    if not statements or _summary(claim) != " ".join((inspect.getdoc(claim.check) or "").split()):
-        return source
-    lines = source.splitlines(keepends=True)
-    return "".join([*lines[: docstring.lineno - 1], *lines[docstring.end_lineno :]])
+def published() -> dict[str, Path]:
+    """Return the module of each page with claims, by the address at which it is published."""
+    return {_address(page): path_of("claims", page) for page in pages_with("claims")}
+
+
+def _address(page: str) -> str:
+    module = path_of("claims", page).relative_to(DOCS / "claims")
+    return f"executed/{module.with_suffix('.txt').as_posix()}"
+
+
+def module_place(page: str) -> str:
+    """Return where a reader finds the checks of a page: in the repository or the published copy."""
+    if repository():
+        return in_repository(path_of("claims", page).relative_to(DOCS.parent).as_posix())
+    return root_of(page) + _address(page)
+
+
+def check_place(claim: Claim) -> str:
+    """Return where a reader finds the check of a claim."""
+    if not repository():
+        # A browser scrolls to these words, or else shows the file from its top.
+        return f"{module_place(claim.page)}#:~:text=def%20{claim.check.__name__}"
+    lines, first = inspect.getsourcelines(claim.check)
+    return f"{module_place(claim.page)}#L{first}-L{first + len(lines) - 1}"
 
 
 def badge(claim: Claim) -> str:
     """Make the small number after the sentence, which links to its check."""
     summary = html.escape(_summary(claim), quote=True)
     return (
-        f'<a class="claim" id="claim-{claim.id}" href="{_elsewhere(claim)}#check-{claim.id}" '
+        f'<a class="claim" id="claim-{claim.id}" href="{html.escape(check_place(claim))}" '
         f'title="{summary}" '
         f'aria-label="executed claim {claim.number}">{claim.number}</a>'
     )
 
 
-def _elsewhere(claim: Claim) -> str:
-    """Return the address of the page with a claim's check, "" for the claim's own page."""
-    folder, _, file = claim.page.rpartition("/")
-    return f"../{file.removesuffix('.md')}{REFERENCE}/" if folder == "schemes" else ""
-
-
-def _statement(claim: Claim) -> str:
-    folder, _, file = claim.page.rpartition("/")
-    return f"{file if folder == 'schemes' else ''}#claim-{claim.id}"
-
-
-def _checks_page(page: str) -> str:
-    return page.replace(".md", f"{REFERENCE}.md") if page.startswith("schemes/") else page
-
-
-def appendix_of(page: str) -> str:
-    """Make the appendix of ``page`` for another page; empty if ``page`` does not exist."""
-    path = DOCS / page
-    return appendix(claims_of(page, path.read_text("utf-8"))) if path.is_file() else ""
-
-
 def appendix(claims: list[Claim]) -> str:
-    """Make the end of the page: every check with its code and a link back."""
+    """Make the end of the page: how to run its checks, and where their code is."""
     if not claims:
         return ""
     module = claims[0].test.partition("::")[0]
     page = claims[0].page.removesuffix(".md")
-    text = heading(2, "What is executed", "executed")
-    text += paragraph(f"Run them with {code(f'pytest {module} -k {page}::')}.")
-    for claim in claims:
-        summary = html.escape(_summary(claim), quote=False)
-        text += (
-            f'\n<details class="golden" id="check-{claim.id}" markdown>\n'
-            f"<summary>{claim.number}. {summary}</summary>\n\n"
-            f"[Back to the statement]({_statement(claim)}).\n"
-            f"{fenced(source_of(claim), 'python')}</details>\n\n"
-        )
-    return text
+    checks = link(module_place(claims[0].page), "Checks")
+    run = code(f"pytest {module} -k {page}::")
+    return heading(2, "What is executed", "executed") + paragraph(f"{checks}: {run}")
 
 
 def on_page(page: str, markdown: str) -> tuple[dict[str, str], str]:
@@ -184,7 +170,7 @@ def on_page(page: str, markdown: str) -> tuple[dict[str, str], str]:
 def overview() -> str:
     """Tabulate the number of claims on each page, with links to the checks."""
     rows = [
-        [f"[{page.removesuffix('.md')}]({_checks_page(page)}#executed)", str(len(list(group)))]
+        [f"[{page.removesuffix('.md')}]({page}#executed)", str(len(list(group)))]
         for page, group in groupby(all_claims(), lambda claim: claim.page)
     ]
     listed = "\n".join(f"| {page} | {count} |" for page, count in rows)

@@ -23,6 +23,7 @@ import accessible
 import claims
 import config_data
 import described
+import engine_pages
 import explorer_data
 import facts
 import feed
@@ -31,6 +32,7 @@ import lessons
 import library_pages
 import lookalikes  # noqa: F401  # imported by a claim when this folder is no longer on the path
 import model_data
+import moved
 import notation
 import notebooks
 import page_foot
@@ -45,6 +47,7 @@ from blocks import (
     general_blocks,
     measured_blocks,
     model_blocks,
+    reference_blocks,
     scheme_blocks,
     scoreboard_blocks,
     sections,
@@ -71,6 +74,10 @@ PLAIN = (
     | notation.BLOCKS
     | lessons.BLOCKS
     | library_pages.BLOCKS
+    | reference_blocks.BLOCKS
+)
+IN_REFERENCE = re.compile(
+    r"\[(?P<words>[^\]]+)\]\(reference:(?P<scheme>[\w-]+)#(?P<place>[\w-]+)\)"
 )
 LOG = logging.getLogger("mkdocs.hooks.words")
 EDITED = "edit/main/docs/"
@@ -98,6 +105,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def _expanded(docs: Path, entry: Any) -> Any:
     if isinstance(entry, dict):
         ((title, content),) = entry.items()
+        if isinstance(content, list):
+            return {title: [_expanded(docs, part) for part in content]}
         if isinstance(content, str) and "*" in content:
             pages = {path.relative_to(docs).as_posix() for path in docs.glob(content)}
             pages |= {f"schemes/{name}.md" for name in scheme_blocks.schemes()}
@@ -119,7 +128,7 @@ def _by_family(pages: list[str]) -> list[Any]:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Publish spec, data and notebooks, and generated pages for libraries and schemes."""
+    """Publish spec, data, checks and notebooks, and generated pages."""
     for path in (
         *read.spec_folder().glob("*.json"),
         *read.scheme_paths(),
@@ -136,12 +145,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for lesson in lessons.lessons():
         book = notebooks.content(lesson)
         files.append(File.generated(config, notebooks.address(lesson), content=book))
-    for page, content in library_pages.pages().items():
+    for page, content in (library_pages.pages() | engine_pages.pages()).items():
         files.append(File.generated(config, page, content=content))
+    for page, content in reference_blocks.pages().items():
+        files.append(File.generated(config, page, content=content))
+    for page, path in claims.published().items():
+        files.append(File.generated(config, page, abs_src_path=str(path)))
     for scheme in scheme_blocks.schemes().values():
-        content = sections.reference(scheme)
-        page = f"schemes/{scheme.id}{pages.REFERENCE}.md"
-        files.append(File.generated(config, page, content=content))
         page = f"schemes/{scheme.id}.md"
         if files.get_file_from_path(page) is None:
             files.append(File.generated(config, page, content=sections.skeleton(scheme)))
@@ -152,9 +162,6 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Fill the placeholders; refuse any other comment as a misspelt placeholder."""
     name = page.file.src_uri
     if (scheme := _scheme_of(name)) is not None:
-        if name != f"schemes/{scheme.id}.md":
-            filled = COMMENT.sub(lambda match: _block(name, match["name"], {}), markdown)
-            return filled + claims.appendix_of(f"schemes/{scheme.id}.md")
         markdown = sections.completed(markdown, scheme)
     markdown = notation.checked(name, lessons.checked(name, markdown))
     markdown = notebooks.offered(name, markdown)
@@ -162,7 +169,17 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     filled = COMMENT.sub(
         lambda match: indent(_block(name, match["name"], badges), match["indent"]), markdown
     )
-    return references.cited(name, filled) + ("" if scheme else appendix)
+    return references.cited(name, _with_reference(name, filled)) + appendix
+
+
+def _with_reference(page: str, markdown: str) -> str:
+    """Make links of ``[words](reference:rope#golden-…)``, which lead to an entry of a scheme."""
+
+    def shown(match: re.Match[str]) -> str:
+        place = pages.in_reference(page, match["scheme"], match["place"])
+        return f'<a href="{place}">{match["words"]}</a>'
+
+    return IN_REFERENCE.sub(shown, markdown)
 
 
 def _block(page: str, name: str, badges: dict[str, str]) -> str:
@@ -195,8 +212,7 @@ def _block(page: str, name: str, badges: dict[str, str]) -> str:
 def _scheme_of(page: str) -> Scheme | None:
     """Return the scheme that a page is about, if any."""
     folder, _, file = page.rpartition("/")
-    id = Path(file).stem.removesuffix(pages.REFERENCE)
-    return scheme_blocks.schemes().get(id) if folder == "schemes" else None
+    return scheme_blocks.schemes().get(Path(file).stem) if folder == "schemes" else None
 
 
 def on_page_content(html: str, page: Page, **_: Any) -> str:
@@ -235,6 +251,7 @@ def on_post_build(config: MkDocsConfig, **_: Any) -> None:
         for name in ("sitemap.xml", "sitemap.xml.gz"):
             Path(config.site_dir, name).unlink(missing_ok=True)
     vectors.write(Path(config.site_dir))
+    moved.write(Path(config.site_dir))
     fonts.write(Path(config.site_dir))
     write_licences(Path(config.site_dir))
 

@@ -5,12 +5,17 @@ from collections.abc import Iterable
 
 from scoreboard.cells import ALL, SEVERITIES, Counts, Finding, cells
 from scoreboard.cells import findings as board_findings
+from scoreboard.deployed.engines import Engine
+from scoreboard.deployed.findings import findings as deployed_findings
 from scoreboard.kept import Kept, earlier
 from scoreboard.table import ROOT, Adapter, Library
 
+import engine_pages
 import findings
+from blocks.engine_blocks import address_of
 from blocks.scoreboard_blocks import by_library, counted, libraries_of, state, words
-from markup import code, fenced, heading, paragraph, prose
+from blocks.site_blocks import dispute
+from markup import code, fenced, heading, link, paragraph, prose
 from pictures.sparklines import SIGNS, worst
 from posenc_conformance.report.difference import difference
 
@@ -33,6 +38,7 @@ def _page(some: list[Kept]) -> str:
         + _judged(some)
         + _schemes(some)
         + _found(library)
+        + _deployed(library)
         + _known(library)
         + _reproduce(library, some)
         + _history(some)
@@ -59,8 +65,8 @@ def _schemes(some: list[Kept]) -> str:
     rows = []
     for scheme, total in sorted(counted()[some[0].library.name].items()):
         of = {name: report[scheme] for name, report in cells_of.items() if scheme in report}
-        rows.append(_row(scheme, total, of))
-    columns = ("scheme", "checks", "dtypes", "adapter")
+        rows.append(_row(scheme, total, of, several=len(some) > 1))
+    columns = ("scheme", "checks", "dtypes", *(("adapter",) if len(some) > 1 else ()))
     head = "".join(f'<th scope="col">{name}</th>' for name in columns)
     return (
         heading(2, "Scheme by scheme", "schemes")
@@ -73,15 +79,18 @@ def _schemes(some: list[Kept]) -> str:
     )
 
 
-def _row(scheme: str, total: dict[str, Counts], of: dict[str, dict[str, Counts]]) -> str:
+def _row(
+    scheme: str, total: dict[str, Counts], of: dict[str, dict[str, Counts]], *, several: bool
+) -> str:
+    """Make the row of a scheme, which names its adapters if the library has several."""
     verdict = worst(state(counts[ALL]) for counts in of.values())
     dtypes = ", ".join(code(name) for name in sorted(total) if name != ALL)
-    adapters = ", ".join(map(code, of))
+    adapters = f"<td>{', '.join(map(code, of))}</td>" if several else ""
     return (
         f'<tr id="{scheme}" class="{verdict}"><th scope="row">'
         f'<a href="../../schemes/{scheme}/">{scheme}</a></th>'
         f'<td><span aria-hidden="true">{SIGNS[verdict]}</span> {words(total[ALL])}</td>'
-        f"<td>{dtypes}</td><td>{adapters}</td></tr>\n"
+        f"<td>{dtypes}</td>{adapters}</tr>\n"
     )
 
 
@@ -109,8 +118,29 @@ def _finding(found: Finding) -> str:
         f'\n<details class="golden" id="finding-{found.id}" markdown="1"><summary>'
         f"{prose(found.title)} <small>({severity})</small></summary>\n"
         f"\n<dl>{items}</dl>\n{fenced(found.reproduce, 'py', 'With that library alone')}"
-        "</details>\n\n"
+        f"{dispute(found.id, '../../')}</details>\n\n"
     )
+
+
+def _deployed(library: Library) -> str:
+    """Lead to the engines that serve models with the library, and to their mistakes."""
+    rows = [
+        f'<li><a href="../../engines/{engine.name}/">{html.escape(engine.title)}</a>: '
+        f"{_mistakes(engine)}</li>"
+        for engine in engine_pages.of_library(library.name)
+    ]
+    if not rows:
+        return ""
+    told = paragraph("Released models, served and judged from token ids to log-probabilities:")
+    return heading(2, "As deployed", "deployed") + told + f"<ul>{''.join(rows)}</ul>\n\n"
+
+
+def _mistakes(engine: Engine) -> str:
+    mine = [finding for finding in deployed_findings() if engine.name in finding.engines]
+    if not mine:
+        return "no finding"
+    places = ((address_of(finding, "../../engines/"), finding.title) for finding in mine)
+    return "; ".join(link(place, prose(title)) for place, title in places)
 
 
 def _known(library: Library) -> str:
@@ -126,17 +156,15 @@ def _known(library: Library) -> str:
 
 
 def _reproduce(library: Library, some: list[Kept]) -> str:
-    steps = [f"$ make scoreboard ONLY={library.name}"]
     registered = [row.adapter for row in some if row.adapter.name == row.adapter.impl]
-    text = paragraph("In a clone of posenc, with the same pinned versions:") + fenced(
-        "\n".join(steps), "console"
-    )
+    command = code(f"make scoreboard ONLY={library.name}")
+    text = paragraph(f"In a clone of posenc, with the same pinned versions: {command}.")
     if registered and library.packages:
-        text += paragraph("Or where you have the library and posenc installed:")
-        text += fenced("\n".join(f"$ pytest --impl={row.name}" for row in registered), "console")
+        commands = ", ".join(code(f"pytest --impl={row.name}") for row in registered)
+        text += paragraph(f"Where library and posenc are installed: {commands}.")
     if library.pinned:
-        text += paragraph("Installed was:", ", ".join(map(code, library.pinned)) + ".")
-    text += paragraph("The adapters:", ", ".join(code(place) for place in _code(some)) + ".")
+        text += paragraph("Installed:", ", ".join(map(code, library.pinned)) + ".")
+    text += paragraph("Adapters:", ", ".join(code(place) for place in _code(some)) + ".")
     return heading(2, "Reproduce it", "reproduce") + text
 
 

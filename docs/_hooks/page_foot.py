@@ -45,7 +45,7 @@ def foot(page: Page) -> str:
     """Make the last line of a page."""
     day = changed().get(page.file.src_uri)
     parts = [f"Last changed {day}."] if day else []
-    parts.append(f'<a href="{"../" * page.url.count("/")}cite/">Cite this page</a>')
+    parts.append(f'<a href="{"../" * page.url.count("/")}cite/">Cite</a>')
     if page.edit_url:
         parts.append(f'<a href="{html.escape(page.edit_url)}">Edit this page</a>')
     return f'\n<p class="page-foot">{" ".join(parts)}</p>\n'

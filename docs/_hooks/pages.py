@@ -10,8 +10,17 @@ from posenc_conformance.files import import_file
 from posenc_conformance.scheme_file.read import paths_by_name
 
 DOCS = Path(__file__).parents[1]
-REFERENCE = "-reference"
-"""Suffix of the name of a scheme's second page."""
+
+
+def root_of(page: str) -> str:
+    """Return the way from the address of a page to that of the site, such as ``../../``."""
+    *folders, name = page.removesuffix(".md").split("/")
+    return "../" * (len(folders) + (name != "index"))
+
+
+def in_reference(page: str, scheme: str, place: str = "") -> str:
+    """Return the address of a scheme's reference, or of an entry in it, for a link on ``page``."""
+    return f"{root_of(page)}reference/?scheme={scheme}" + (f"#{place}" if place else "")
 
 
 def path_of(kind: str, page: str) -> Path:

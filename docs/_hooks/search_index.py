@@ -14,7 +14,6 @@ from typing import Any
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.pages import Page
 
-from pages import REFERENCE
 from posenc_conformance.models.file import load_all
 
 ADDRESS = "assets/search/prose.json"
@@ -25,7 +24,6 @@ LEFT_OUT = ("pre", "table", "svg", "math", "script", "style", "details", "noscri
 CLASSES_LEFT_OUT = {"arithmatex", "headerlink", "claim", "explorer-controls", "verdict", "to-judge"}
 NAMES_ALONE = ("api/", "bibliography.md")
 """Pages of which only headings are indexed: the API reference and the bibliography."""
-REFERENCES = f"{REFERENCE}.md"
 NEVER_CLOSED = ("br", "img", "input", "hr", "link", "meta", "wbr", "source", "path")
 
 Section = tuple[str, str, str]
@@ -90,13 +88,13 @@ def clear() -> None:
 def add(page: Page, found: list[Section]) -> None:
     """Add a page to the index.
 
-    Schemes' reference pages are left out; the pages in NAMES_ALONE are indexed by their headings
-    only. The page of models gets a section per model.
+    A page whose head says ``search: {exclude: true}`` is left out; the pages in NAMES_ALONE are
+    indexed by their headings only. The page of models gets a section per model.
     """
+    if page.meta.get("search", {}).get("exclude"):
+        return
     if page.file.src_uri == "models.md":
         found = [*found, *((model.id, model.title, model.summary) for model in load_all())]
-    if page.file.src_uri.endswith(REFERENCES):
-        return  # its scheme's page links to it
     if page.file.src_uri.startswith(NAMES_ALONE):
         found = [(anchor, title, "") for anchor, title, _ in found]
     (_, title, text), *others = found

@@ -1,5 +1,6 @@
-// Filters of the scoreboard. Without this file the whole table is shown as built. The filters are
-// stored in the address, so that they can be linked to.
+// Filters of the table of libraries: by scheme, dtype, language and what was found.
+import { filters, sorted } from "./board.js"
+
 const WORDS = ["failed", "known", "passed"]
 const table = document.getElementById("scoreboard")
 const controls = document.getElementById("scoreboard-controls")
@@ -13,22 +14,7 @@ const pieces = rows.map(row =>
   })),
 )
 const every = pieces.flat()
-const asked = new URLSearchParams(location.search)
-const lists = {}
-
-function choice(name, label, all, values) {
-  const box = document.createElement("label")
-  const list = document.createElement("select")
-  for (const [value, text] of [["", all], ...values]) list.add(new Option(text, value))
-  list.value = asked.get(name) ?? ""
-  if (list.selectedIndex < 0) list.value = ""
-  box.append(`${label} `, list)
-  controls.append(box)
-  list.addEventListener("change", show)
-  lists[name] = list
-}
-
-const sorted = values => [...new Set(values)].sort().map(value => [value, value])
+const { choice, start } = filters(controls, said, show)
 const dtypes = every.flatMap(({ counts }) => Object.keys(counts)).filter(name => name !== "all")
 
 choice("scheme", "Scheme", "all", sorted(every.map(({ scheme }) => scheme)))
@@ -37,9 +23,9 @@ choice("language", "Language", "all", sorted(rows.map(row => row.dataset.languag
 choice("found", "Found", "anything", [["failed", "failures"], ["known", "known failures"], ["clean", "nothing wrong"]])
 
 // Shows a piece for the chosen dtype, and returns its counts; null if the filters exclude it.
-function shown({ piece, scheme, counts }) {
-  const found = counts[lists.dtype.value || "all"]
-  const chosen = found && (!lists.scheme.value || lists.scheme.value === scheme)
+function shown({ piece, scheme, counts }, asked) {
+  const found = counts[asked.dtype || "all"]
+  const chosen = found && (!asked.scheme || asked.scheme === scheme)
   piece.parentElement.hidden = !chosen
   if (!chosen) return null
   const n = found.findIndex((count, n) => n < WORDS.length && count)
@@ -53,25 +39,18 @@ function shown({ piece, scheme, counts }) {
   return found
 }
 
-function show() {
+function show(asked) {
   let left = 0
   rows.forEach((row, n) => {
-    const found = pieces[n].map(shown).filter(Boolean)
+    const found = pieces[n].map(piece => shown(piece, asked)).filter(Boolean)
     const [failed, known] = [0, 1].map(k => found.some(counts => counts[k]))
-    const fits = { "": true, failed, known, clean: !failed && !known }[lists.found.value]
-    const spoken = !lists.language.value || lists.language.value === row.dataset.language
+    const fits = { "": true, failed, known, clean: !failed && !known }[asked.found]
+    const spoken = !asked.language || asked.language === row.dataset.language
     row.hidden = !found.length || !fits || !spoken
     left += !row.hidden
   })
-  table.classList.toggle("counted", Boolean(lists.scheme.value))
-  said.textContent = `${left} of ${rows.length} rows`
-  const address = new URL(location)
-  for (const [name, { value }] of Object.entries(lists)) {
-    if (value) address.searchParams.set(name, value)
-    else address.searchParams.delete(name)
-  }
-  history.replaceState(history.state, "", address)
+  table.classList.toggle("counted", Boolean(asked.scheme))
+  return `${left} of ${rows.length} rows`
 }
 
-controls.hidden = false
-show()
+start()

@@ -6,9 +6,15 @@ const scrolling =
 // An element without a role needs one for screen readers to announce it on focus.
 const announced = { role: "group", "aria-label": "Scrolls sideways" }
 
+function scrolls(box) {
+  const { overflowX, overflowY } = getComputedStyle(box)
+  const down = box.matches(".sticky") && box.scrollHeight > box.clientHeight && overflowY === "auto"
+  return down || (box.scrollWidth > box.clientWidth && overflowX === "auto")
+}
+
 // Measure everything before changing anything, or each box causes another layout of the page.
 function mark(boxes) {
-  const wide = boxes.map(box => box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX === "auto")
+  const wide = boxes.map(scrolls)
   boxes.forEach((box, n) => {
     if (wide[n] === box.hasAttribute("tabindex")) return
     const plain = box instanceof HTMLDivElement
@@ -27,13 +33,20 @@ const marks = new MutationObserver(records => mark(targets(records)))
 // A font that loads late changes the width of the content without resizing any box.
 document.fonts.addEventListener("loadingdone", () => mark([...document.querySelectorAll(scrolling)]))
 
-// The theme's page-load event: its boxes around tables exist by then.
-document$.subscribe(() => {
-  for (const box of document.querySelectorAll(scrolling)) {
+function watch(content) {
+  for (const box of content.querySelectorAll(scrolling)) {
     sizes.observe(box)
     marks.observe(box, { attributeFilter: ["tabindex"] })
   }
-})
+}
+
+// The theme's page-load event: its boxes around tables exist by then.
+document$.subscribe(() => watch(document))
+// A script that adds content says so.
+addEventListener("shown", ({ target }) => watch(target))
+
+// A check stood at the end of its page; its statement has the same name.
+if (location.hash.startsWith("#check-")) location.replace(location.hash.replace("#check-", "#claim-"))
 
 // Open all details for printing, and close them again.
 const unfolded = []

@@ -1,5 +1,6 @@
 """The board of deployed engines stores the results of probes, and shows what it stored."""
 
+import html
 import json
 import re
 import sys
@@ -8,8 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import engine_pages
+import library_pages
 import pytest
-from blocks import engine_blocks
+from blocks import engine_blocks, site_blocks
 
 from posenc_conformance.commands.probe import SPELLINGS
 from posenc_conformance.errors import UserError
@@ -315,8 +318,8 @@ def test_the_table_shows_every_stored_cell() -> None:
     page = engine_blocks.board_table()
     cells_of = engine_blocks.board()
     shown_models = {model for _, results in cells_of.values() for model, _ in results.cells}
-    assert page.count("<tr data-model=") == len(shown_models)
-    rows = dict(re.findall(r'<tr data-model="([^"]+)"><th[^>]*>.*?</th>(.*)</tr>', page))
+    assert page.count(" data-model=") == len(shown_models)
+    rows = dict(re.findall(r'<tr id="([^"]+)" data-model=[^>]*><th[^>]*>.*?</th>(.*)</tr>', page))
     for n, (_, results) in enumerate(cells_of.values()):
         for model in shown_models:
             cell = rows[model].split("</td>")[n]
@@ -342,11 +345,49 @@ def test_engines_that_cannot_be_judged_are_shown(tmp_path: Path) -> None:
         unjudged(path)
 
 
-def test_words_of_engines_are_shown() -> None:
-    page = engine_blocks.words()
-    for _, results in engine_blocks.board().values():
-        for cell in results.cells.values():
-            assert not cell.says or cell.verdict in page
+@pytest.mark.slow
+def test_each_engine_has_a_page_with_everything_that_was_kept() -> None:
+    """Words where there is no verdict, mistakes without a finding, and each finding in full."""
+    pages = engine_pages.pages()
+    board = engine_blocks.board()
+    assert set(pages) == {f"engines/{name}.md" for name in board}
+    for name, (_, results) in board.items():
+        page = pages[f"engines/{name}.md"]
+        for (model, _), cell in results.cells.items():
+            assert f'<tr id="{model}">' in page
+            assert cell.verdict == PASSED or cell.verdict in page or cell.mistakes
+            assert not cell.says or html.escape(cell.says, quote=False) in page
+            for mistake in unexplained(name, cell, findings()):
+                assert html.escape(mistake.words) in page
+        for finding in findings():
+            assert (f'id="finding-{finding.id}"' in page) == (name == finding.engines[0])
+            assert (f"#finding-{finding.id}" in page) == (name in finding.engines)
+        for other, place in re.findall(r'href="\.\./([^"/]+)/#(finding-[^"]+)"', page):
+            assert f'id="{place}"' in pages[f"engines/{other}.md"], (name, place)
+
+
+@pytest.mark.slow
+def test_the_page_of_an_engine_and_of_its_library_lead_to_each_other() -> None:
+    libraries = library_pages.pages()
+    engines_of = {name: engine for name, (engine, _) in engine_blocks.board().items()}
+    assert any(engine.functions for engine in engines_of.values())
+    for name, engine in engines_of.items():
+        page = engine_pages.pages()[f"engines/{name}.md"]
+        leads = f'href="../../scoreboard/{engine.functions}/"'
+        assert (leads in page) == bool(engine.functions)
+        if engine.functions:
+            assert f'href="../../engines/{name}/"' in libraries[f"scoreboard/{engine.functions}.md"]
+
+
+@pytest.mark.parametrize("address", ["", "https://example.org/posenc/"])
+def test_a_finding_has_a_door_for_who_disputes_it(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(site_blocks, "repository", lambda: address)
+    door = site_blocks.dispute("mlx-lm-window", "../../")
+    known = "https://example.org/posenc/issues/new?title=Dispute+of+mlx-lm-window"
+    assert (known if address else "../../maintainers/#dispute-it") in door
+    assert ("git remote get-url" in site_blocks.issues()) == (not address)
 
 
 def test_every_finding_is_shown_by_a_cell_and_can_be_run() -> None:

@@ -10,8 +10,10 @@ from textwrap import dedent
 import claims
 import numpy as np
 import pytest
+from blocks import site_blocks
 from mkdocs.exceptions import PluginError
 
+import pages
 from tests.building import CHECKOUT, with_torch
 
 pytestmark = pytest.mark.remembered(shipped=True, also=("docs",))
@@ -112,26 +114,24 @@ def test_claims_and_checks_belong_together(text: str, found: str) -> None:
         claims.claims_of("schemes/sinusoidal.md", text)
 
 
-def said_by_its_name() -> None:
-    """One plus one."""
-    assert 1 + 1 == 2
-
-
-def said_at_length() -> None:
-    """One plus one.
-
-    In whole numbers.
-    """
-    assert 1 + 1 == 2
-
-
-@pytest.mark.parametrize(
-    ("check", "kept"), [(said_by_its_name, False), (said_at_length, True)], ids=["line", "more"]
-)
-def test_the_code_of_a_check_does_not_repeat_its_summary(
-    check: claims.Check, *, kept: bool
+def test_a_claim_leads_to_its_check_in_the_published_copy(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    claim = claims.Claim("schemes/rope.md", "sum", 1, "", check)
-    source = claims.source_of(claim)
-    assert "assert 1 + 1 == 2" in source
-    assert ("One plus one" in source) is kept
+    monkeypatch.setattr(claims, "repository", lambda: "")
+    copies = claims.published()
+    for claim in CLAIMS:
+        place, _, name = claims.check_place(claim).partition("#:~:text=def%20")
+        path = copies[place.removeprefix(pages.root_of(claim.page))]
+        assert re.search(rf"^def {name}\b", path.read_text("utf-8"), re.M), claim.test
+
+
+def test_a_claim_leads_to_its_lines_in_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claims, "repository", lambda: "https://example.org/it")
+    monkeypatch.setattr(site_blocks, "repository", lambda: "https://example.org/it")
+    for claim in CLAIMS[::50]:
+        place = claims.check_place(claim)
+        match = re.fullmatch(r"https://example\.org/it/blob/main/(.*)#L(\d+)-L(\d+)", place)
+        assert match, place
+        lines = (CHECKOUT / match[1]).read_text("utf-8").splitlines()
+        assert lines[int(match[2]) - 1].startswith(f"def {claim.check.__name__}("), place
+        assert not "".join(lines[int(match[3]) :][:1]).strip(), "the check is longer"

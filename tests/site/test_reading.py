@@ -9,33 +9,15 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 import yaml
-from playwright.sync_api import Page, Playwright, sync_playwright
+from playwright.sync_api import Page, Playwright
 
 import posenc
 from tests.building import FIRST_VISIT
-from tests.site.browsing import DESK, PHONE, Visitor, chromium, context, served
+from tests.site.browsing import DESK, PHONE, Visitor, chromium, context
 
 pytestmark = pytest.mark.remembered(site=("**/*.html", "assets/**/*"))
 
 PAGES = re.compile(rb"/Type\s*/Page\b")
-
-
-@pytest.fixture(scope="module")
-def playwright() -> Iterator[Playwright]:
-    with sync_playwright() as playwright:
-        yield playwright
-
-
-@pytest.fixture(scope="module")
-def visitor(playwright: Playwright) -> Iterator[Visitor]:
-    with chromium(playwright) as browser:
-        yield Visitor(browser)
-
-
-@pytest.fixture(scope="module")
-def address(site: Path) -> Iterator[str]:
-    with served(site) as address:
-        yield address
 
 
 @pytest.fixture(scope="module")
@@ -216,7 +198,7 @@ def test_the_scoreboard_shows_what_its_address_asks_for(visitor: Visitor, addres
         pieces = page.locator("#scoreboard .piece:visible").all_inner_texts()
         assert pieces
         assert all("rope" in piece and "known" in piece for piece in pieces)
-        page.get_by_label("Scheme").select_option("yarn")
+        page.locator("[name=scheme]").select_option("yarn")
         page.wait_for_url(f"{address}scoreboard/?scheme=yarn&found=known")
         assert all(
             "yarn" in e for e in page.locator("#scoreboard .piece:visible").all_inner_texts()

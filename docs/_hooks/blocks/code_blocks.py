@@ -6,9 +6,10 @@ from typing import Any
 from mkdocs.exceptions import PluginError
 from posenc_lab import code as judging
 
-from markup import code, fenced
-from pages import REFERENCE
+from markup import code, fenced, link
+from pages import in_reference
 
+PAGE = "schemes/‹name›.md"
 TITLES = {"numpy": "NumPy", "torch": "PyTorch", "jax": "JAX"}
 
 
@@ -42,19 +43,17 @@ def _verdict(scheme: str, said: dict[str, Any]) -> str:
     if the code accepts any bad input, how many bad inputs it refuses.
     """
     claimed = " and ".join(
-        f'<a href="../{scheme}{REFERENCE}/#combination-{call.replace("_", "-")}-{name}">'
-        f"{code(name)}</a>"
+        link(in_reference(PAGE, scheme, f"combination-{call.replace('_', '-')}-{name}"), code(name))
         for call, name in _distinct(judging.claimed()[scheme]).items()
     )
     bad = said["refused"] + said["not refused"]
-    words = [f"<strong>Passed</strong> as {claimed} in float32: all {said['passed']} checks."]
+    words = [f"<strong>Passed</strong> {said['passed']} checks as {claimed} in float32"]
     if said["horizon"]:
         reach, all_asked = min(map(tuple, said["horizon"].values()))
-        far = ", the farthest that is asked" if all_asked else ""
-        words.append(f"Precise enough for bfloat16 up to position {reach:,}{far}.")
+        words.append(f"precise to {reach:,}{', the farthest asked' if all_asked else ''}")
     if said["not refused"]:
-        words.append(f"It refuses {said['refused']} of {bad} bad inputs; a library should all.")
-    return f'\n<p class="verdict">{" ".join(words)}</p>\n'
+        words.append(f"refuses {said['refused']} of {bad} bad inputs")
+    return f'\n<p class="verdict">{"; ".join(words)}.</p>\n'
 
 
 def _distinct(claimed: dict[str, str]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Deployed engines: a table of models and engines, and findings, from the kept results."""
 
 import html
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
@@ -9,8 +10,8 @@ from scoreboard.deployed.engines import Engine, engines, unjudged
 from scoreboard.deployed.findings import Finding, findings, unexplained
 from scoreboard.deployed.kept import PASSED, REFUSED, UNJUDGED, UNNAMED, WRONG, Cell, Results
 
-from markup import code, fenced, paragraph, prose, table
-from pictures.sparklines import STATES, Piece, strip, worst
+from markup import code, paragraph, prose
+from pictures.sparklines import SIGNS, Piece, legend, strip, worst
 from posenc_conformance.commands.probe import SPELLINGS
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.file import model_named
@@ -46,30 +47,36 @@ def board_table() -> str:
     """Make the board itself: a row for each model, a column for each engine."""
     columns = board()
     models = sorted({model for _, results in columns.values() for model, _ in results.cells})
-    head = "".join(f'<th scope="col">{_titled(*pair)}</th>' for pair in columns.values())
+    head = "".join(_head(*pair) for pair in columns.values())
     rows = "".join(
-        f'<tr data-model="{model}"><th scope="row">{html.escape(model_named(model).title)}</th>'
-        f"{''.join(_cells(*pair, model) for pair in columns.values())}</tr>\n"
-        for model in models
+        f'<tr id="{name}" data-model="{name}" data-family="{model.configuration.type}">'
+        f'<th scope="row"><a href="../models/#{name}">{html.escape(model.title)}</a></th>'
+        f"{''.join(cell_of(*pair, name, '') for pair in columns.values())}</tr>\n"
+        for name, model in ((name, model_named(name)) for name in models)
     )
     return (
-        '\n<div class="wide"><table id="scoreboard"><caption>What came of the probe of each model '
-        "in each engine</caption>\n"
+        f"\n{legend(unjudged='not supported, or not judged')}"
+        '<div id="engines-controls" class="controls" role="group" aria-label="Filters" hidden>'
+        '</div>\n<p id="engines-said" role="status"></p>\n'
+        '<div class="wide sticky"><table id="engines" class="matrix"><caption>What came of the '
+        "probe of each model in each engine</caption>\n"
         f'<thead><tr><th scope="col">model</th>{head}</tr></thead>\n'
-        f"<tbody>\n{rows}</tbody></table></div>\n\n"
+        f"<tbody>\n{rows}</tbody></table></div>\n"
+        '<script type="module" src="../assets/engines.js"></script>\n\n'
     )
 
 
-def notes() -> str:
-    """List notes on each engine: its description, packages and dtype."""
-    items = []
-    for engine, results in board().values():
-        packages = ", ".join(f"{name} {version}" for name, version in results.packages.items())
-        items.append(
-            f"<li>{html.escape(engine.title)}: {prose(engine.says)}. Installed: "
-            f"{html.escape(packages)}. Judged in {engine.dtype}.</li>"
-        )
-    return f"<ul>{''.join(items)}</ul>\n"
+def _head(engine: Engine, results: Results) -> str:
+    return (
+        f'<th scope="col" data-engine="{engine.name}"><a href="{engine.name}/">'
+        f"{html.escape(engine.title)}</a><br>"
+        f"<small>{html.escape(version_of(engine, results))}</small></th>"
+    )
+
+
+def version_of(engine: Engine, results: Results) -> str:
+    """Return the version of an engine that was judged."""
+    return results.packages.get(engine.shows[0], "")
 
 
 def not_judged() -> str:
@@ -80,50 +87,11 @@ def not_judged() -> str:
     return f"<ul>{items}</ul>\n"
 
 
-def words() -> str:
-    """Tabulate the messages of engines and of the kit where there is no verdict on numbers."""
-    models_of: dict[tuple[str, str, str], list[str]] = {}
-    for engine, results in board().values():
-        for cell in results.cells.values():
-            if cell.says:
-                model = f"{model_named(cell.model).title}, {TITLES[cell.spelling]}"
-                models_of.setdefault((engine.title, cell.verdict, cell.says), []).append(model)
-    rows = [
-        [html.escape(title), verdict, "<br>".join(map(html.escape, models)), code(words)]
-        for (title, verdict, words), models in models_of.items()
-    ]
-    return table(["engine", "", "models", "words"], rows) if rows else ""
+def cell_of(engine: Engine, results: Results, model: str, place: str) -> str:
+    """Make the cell of a model: one line if all spellings have the same result.
 
-
-def unnamed() -> str:
-    """Tabulate mistakes that no finding explains, and the kit's measurements."""
-    board_findings = findings()
-    rows = [
-        [
-            html.escape(engine.title),
-            html.escape(f"{model_named(cell.model).title}, {TITLES[cell.spelling]}"),
-            code(mistake.id),
-            html.escape(mistake.words),
-        ]
-        for engine, results in board().values()
-        for cell in results.cells.values()
-        for mistake in unexplained(engine.name, cell, board_findings)
-    ]
-    return table(["engine", "model", "mistake", "what was measured"], rows) if rows else ""
-
-
-def listed() -> str:
-    """List the findings."""
-    return "".join(_finding(finding) for finding in findings())
-
-
-def _titled(engine: Engine, results: Results) -> str:
-    version = results.packages.get(engine.shows[0], "")
-    return f"{html.escape(engine.title)}<br><small>{html.escape(version)}</small>"
-
-
-def _cells(engine: Engine, results: Results, model: str) -> str:
-    """Make the cell of a model: one line if all spellings have the same result."""
+    ``place`` is the way to the page of the board.
+    """
     cells = {
         spelling: cell
         for spelling in engine.spellings
@@ -131,42 +99,61 @@ def _cells(engine: Engine, results: Results, model: str) -> str:
     }
     if not cells:
         return "<td></td>"
-    state = min((_state(engine.name, cell) for cell in cells.values()), key=STATES.index)
-    lines = {spelling: _line(engine.name, cell) for spelling, cell in cells.items()}
+    state = worst(_state(engine.name, cell) for cell in cells.values())
+    lines = {spelling: _line(engine.name, cell, place) for spelling, cell in cells.items()}
     if len(cells) == len(engine.spellings) and len(set(lines.values())) == 1:
-        shown = next(iter(lines.values()))
+        first = next(iter(cells.values()))
+        shown = _said(engine.name, first, " ".join(cells), lines[first.spelling])
     else:
-        shown = "<br>".join(f"{TITLES[spelling]}: {line}" for spelling, line in lines.items())
+        told = (
+            _said(engine.name, cell, name, f"<small>{TITLES[name]}:</small> {lines[name]}")
+            for name, cell in cells.items()
+        )
+        shown = "".join(told)
     return f'<td class="{state}">{shown}</td>'
 
 
+def _said(engine: str, cell: Cell, spellings: str, line: str) -> str:
+    """Make the part of a cell for some spellings; ``data-`` attributes are what filters read."""
+    state = _state(engine, cell)
+    return (
+        f'<span class="said" data-spelling="{spellings}" data-verdict="{cell.verdict}" '
+        f'data-state="{state}"><span aria-hidden="true">{SIGNS[state]}</span> {line}</span>'
+    )
+
+
 def strips() -> str:
-    """Make a row for each engine, with a strip of the models that it was judged on."""
+    """Make a row for each engine, which counts its models by the worst verdict on each."""
     rows = "".join(
-        f'<tr><th scope="row"><a href="../engines/">{html.escape(engine.title)}</a><br><small>'
-        f"{html.escape(results.packages.get(engine.shows[0], ''))}</small></th>"
-        f"<td>{strip(_pieces(engine.name, results))}</td></tr>\n"
+        f'<tr><th scope="row"><a href="../engines/{engine.name}/">{html.escape(engine.title)}</a>'
+        f"<br><small>{html.escape(version_of(engine, results))}</small></th>"
+        f"<td>{strip(_counts(engine.name, results))}</td></tr>\n"
         for engine, results in board().values()
     )
     return (
-        '\n<table class="strips"><caption>What came of the probe of each model in each engine'
+        '\n<table class="strips"><caption>Number of models by what came of their probes'
         '</caption><thead><tr><th scope="col">engine</th><th scope="col">models</th></tr></thead>'
         f"\n<tbody>\n{rows}</tbody></table>\n\n"
     )
 
 
-def _pieces(engine: str, results: Results) -> list[Piece]:
+COUNTED = {
+    PASSED: "right",
+    "known": "wrong, with a finding",
+    "failed": "wrong, cause unknown",
+    "unjudged": "without a verdict",
+}
+
+
+def _counts(engine: str, results: Results) -> list[Piece]:
     by_model: dict[str, list[Cell]] = {}
-    for (model, _), cell in sorted(results.cells.items()):
+    for (model, _), cell in results.cells.items():
         by_model.setdefault(model, []).append(cell)
+    counts = Counter(worst(_state(engine, cell) for cell in cells) for cells in by_model.values())
     return [
-        Piece(
-            model_named(model).title,
-            worst(_state(engine, cell) for cell in cells),
-            "../engines/",
-            ", ".join(dict.fromkeys(cell.verdict for cell in cells)),
-        )
-        for model, cells in by_model.items()
+        Piece(f"{counts[state]} {words}", state, f"../engines/{engine}/", "")
+        for state, words in COUNTED.items()
+        if counts[state]
     ]
 
 
@@ -176,55 +163,52 @@ def _state(engine: str, cell: Cell) -> str:
     return "passed" if cell.verdict == PASSED else "unjudged"
 
 
-def _line(engine: str, cell: Cell) -> str:
+def _line(engine: str, cell: Cell, place: str) -> str:
     if cell.verdict in (REFUSED, UNJUDGED):
         about = [finding for finding in findings() if finding.shown_by(engine, cell)]
-        return _linked(about, cell.verdict)
+        return _linked(about, cell.verdict, place)
     if cell.verdict == PASSED:
         return f"passes to {cell.reach:,}" if cell.reach else "passes"
-    return ", ".join(dict.fromkeys(_mistakes(engine, cell)))
+    return ", ".join(dict.fromkeys(_mistakes(engine, cell, place)))
 
 
-def _mistakes(engine: str, cell: Cell) -> Iterator[str]:
+def _mistakes(engine: str, cell: Cell, place: str) -> Iterator[str]:
     """Yield the names of the mistakes of a cell, each with a link to its finding."""
     for mistake in cell.mistakes:
         name = "no known mistake" if mistake.id == UNNAMED else code(mistake.id)
         about = [finding for finding in findings() if finding.explains(engine, cell, mistake)]
-        yield _linked(about, name)
+        yield _linked(about, name, place)
 
 
-def _linked(about: Sequence[Finding], shown: str) -> str:
+def _linked(about: Sequence[Finding], shown: str, place: str) -> str:
     """Make a link to the first of some findings, if there is one."""
-    return f'<a href="#finding-{about[0].id}">{shown}</a>' if about else shown
+    return f'<a href="{address_of(about[0], place)}">{shown}</a>' if about else shown
 
 
-def _finding(found: Finding) -> str:
-    titles = [engine.title for engine, _ in board().values() if engine.name in found.engines]
-    rows = [
-        ("what it does to a model", prose(found.means)),
-        ("where in its code", prose(found.source)),
-        ("releases", prose(found.since)),
-        ("expected", code(found.expected)),
-        ("got", code(found.got)),
-        ("seen with", ", ".join(code(pattern) for pattern in found.cells)),
-    ]
-    items = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows)
-    command = fenced(f"posenc probe {found.probe} --out probe --dtype float32", "console")
-    return (
-        f'\n<details class="golden" id="finding-{found.id}" markdown="1"><summary>'
-        f"{prose(f'{titles[0] if titles else found.engines[0]}: {found.title}')}</summary>\n"
-        f"\n<dl>{items}</dl>\n{command}"
-        f"{fenced(found.reproduce, 'py', 'With that engine and the probe alone')}</details>\n\n"
-    )
+def address_of(finding: Finding, place: str) -> str:
+    """Return the address of a finding, on the page of the first engine that shows it."""
+    return f"{place}{finding.engines[0]}/#finding-{finding.id}"
+
+
+def listed() -> str:
+    """List the findings of each engine, with links to their descriptions."""
+    text = ""
+    for name, (engine, _) in board().items():
+        items = "".join(
+            f'<li id="finding-{finding.id}"><a href="{address_of(finding, "")}">'
+            f"{prose(finding.title)}</a></li>"
+            for finding in findings()
+            if finding.engines[0] == name
+        )
+        if items:
+            text += f"<p><strong>{html.escape(engine.title)}</strong></p><ul>{items}</ul>\n"
+    return text
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
     "engines:strips": strips,
     "engines:summary": summary,
     "engines:table": board_table,
-    "engines:notes": notes,
     "engines:unjudged": not_judged,
-    "engines:words": words,
-    "engines:unnamed": unnamed,
     "engines:findings": listed,
 }

@@ -25,10 +25,9 @@ import posenc
 import references
 import vectors
 from blocks import compare_blocks, length_blocks
-from blocks.scheme_blocks import DESIDERATA, check_ids, schemes
-from markup import code, fenced, prose, table
-from pages import REFERENCE
-from posenc_conformance.checks import LEVELS
+from blocks.scheme_blocks import DESIDERATA, schemes
+from markup import code, fenced, link, prose, table
+from pages import in_reference
 from posenc_conformance.commands.export import export_command
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF
 from posenc_conformance.judge.call_kinds import KINDS
@@ -113,30 +112,6 @@ def files() -> str:
     names = [path.name for path in read.scheme_paths()]
     rows = [f"- [`{name}`](spec/{name})" for name in (*names, read.SCHEMA_NAME)]
     return "\n".join(["", *rows, "", ""])
-
-
-def check_count() -> str:
-    """Tabulate the numbers of checks by scheme and level."""
-    rows = []
-    for scheme in schemes().values():
-        levels = [id.split("::")[1] for id in check_ids()[scheme.id]]
-        rows.append(
-            [scheme.title, *(str(levels.count(level)) for level in LEVELS), str(len(levels))]
-        )
-    return table(["scheme", *LEVELS, "all"], rows)
-
-
-def accuracy() -> str:
-    """Tabulate the constants of the error model, which the page of each scheme derives."""
-    rows = [
-        [
-            f'<a href="../schemes/{scheme.id}/#precision">{scheme.title}</a>',
-            str(scheme.accuracy.rounding),
-            str(scheme.accuracy.angle),
-        ]
-        for scheme in schemes().values()
-    ]
-    return table(["scheme", "<em>A</em>", "<em>B</em>"], rows)
 
 
 def roundoff() -> str:
@@ -252,13 +227,14 @@ def reference_api() -> str:
     package = "posenc.schemes"
     for scheme in schemes().values():
         module = import_module(f"{package}.{scheme.package_name}.{scheme.module_name}")
-        place = f"../schemes/{scheme.id}{REFERENCE}.md#calls"
-        text += f"\n## Module `{scheme.module_name}`\n\n[What the arguments mean]({place})\n\n"
+        place = link(in_reference("api/posenc.md", scheme.id, "calls"), "Arguments")
+        text += f"\n## Module `{scheme.module_name}`\n\n{place}\n\n"
         for name in module.__all__:
             text += (
                 f"::: {module.__name__}.{name}\n    options:\n"
                 f'      heading: "posenc.{name}"\n      toc_label: "{name}"\n'
                 f"      heading_level: 3\n"
+                f"      show_signature_annotations: false\n"
                 f"      show_docstring_parameters: {str(name not in scheme.calls).lower()}\n\n"
             )
     return text
@@ -509,13 +485,9 @@ BLOCKS: dict[str, Callable[[], str]] = {
         f"example:cpp-{Path(name).stem}": partial(example, f"cpp/{name}", name)
         for name in ("adapter.cpp", "encodings.hpp", "order.cpp")
     },
-    **{
-        f"example:vectors-{ending}": partial(example, f"vectors/rope.{ending}", f"rope.{ending}")
-        for ending in ("cpp", "go", "js", "rs")
-    },
+    "example:vectors-js": partial(example, "vectors/rope.js", "rope.js"),
     "excerpt:integer-call": partial(excerpt, "integer", "calls:", "accuracy:"),
     "excerpt:integer-golden": partial(golden_to_write, "integer"),
-    "list:checks": check_count,
     "list:claims": claims.overview,
     "list:files": files,
     "list:desiderata": desiderata,
@@ -537,7 +509,6 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "schema:report": lambda: schema(Path(document.__file__).with_name("report.schema.json")),
     "schema:vectors": lambda: schema(read.spec_folder() / export_command.SCHEMA),
     "schema:scheme": lambda: schema(read.spec_folder() / read.SCHEMA_NAME, described_only=True),
-    "table:accuracy": accuracy,
     "table:kinds": kinds,
     "table:reach": reach,
     "table:rooms": rooms,

@@ -6,11 +6,10 @@ from typing import Any
 
 from posenc_lab import results
 from posenc_lab.field import said
-from posenc_lab.scheme_families import FAMILIES
 
-from blocks.scheme_blocks import schemes
-from markup import code, link, prose, table
+from markup import code, link, paragraph, prose, table
 from posenc_conformance.checks import LEVELS
+from posenc_conformance.scheme_file.scheme import Scheme
 
 DTYPES = ("float64", "float32", "bfloat16", "float16", "integer", "boolean")
 CHANGES = {
@@ -31,16 +30,27 @@ def read_results(name: str) -> dict[str, Any]:
 
 
 def matrix() -> str:
-    """Tabulate the wrong miniatures of each scheme: rejected, named, and detected by each level."""
-    data = read_results("matrix")
-    rows = []
-    for family in FAMILIES:
-        for scheme in schemes().values():
-            if scheme.family == family and scheme.id in data["schemes"]:
-                name = f'<a href="../schemes/{scheme.id}/#deviations">{code(scheme.id)}</a>'
-                rows.append([name, *_counts(data["schemes"][scheme.id])])
-    rows.append(["<strong>all</strong>", *_counts(data["all"])])
-    return table(["scheme", *COUNTED.values(), *LEVELS], rows)
+    """Tabulate the wrong miniatures of all schemes: rejected, named, detected by each level."""
+    return table([*COUNTED.values(), *LEVELS], [_counts(read_results("matrix")["all"])])
+
+
+def power(scheme: Scheme) -> str:
+    """Tabulate what was measured of one scheme; empty if nothing was."""
+    counts = read_results("matrix")["schemes"].get(scheme.id)
+    if counts is None:
+        return ""
+    return (
+        paragraph("Wrong miniatures, and how many of them a level of checks detects:")
+        + table([*COUNTED.values(), *LEVELS], [_counts(counts)])
+        + _titled("The smallest relative changes that some check detects:", sensitivity(scheme))
+        + _titled(
+            "The largest errors of right miniatures, in units of the bound:", calibration(scheme)
+        )
+    )
+
+
+def _titled(words: str, shown: str) -> str:
+    return paragraph(words) + shown if shown else ""
 
 
 def classes() -> str:
@@ -111,15 +121,14 @@ def totals(some: Mapping[str, Any], way: str) -> tuple[int, int]:
     return sum(count["rejected"] for count in counts), sum(count["asked"] for count in counts)
 
 
-def sensitivity() -> str:
-    """Tabulate the smallest changes that each call's checks detect."""
+def sensitivity(scheme: Scheme) -> str:
+    """Tabulate the smallest changes that the checks of a scheme's calls detect."""
     rows = []
     for row in read_results("sensitivity")["smallest power of two detected"]:
-        smallest = row["smallest"]
-        cells = [_power(smallest[name]) for name in CHANGES]
-        if any(cells):
+        cells = [_power(row["smallest"][name]) for name in CHANGES]
+        if row["call"] in scheme.calls and any(cells):
             rows.append([code(row["call"]), code(row["dtype"]), *cells])
-    return table(["call", "dtype", *CHANGES.values()], rows)
+    return table(["call", "dtype", *CHANGES.values()], rows) if rows else ""
 
 
 def _power(exponent: int | None) -> str:
@@ -130,23 +139,22 @@ def _power(exponent: int | None) -> str:
     return f"2<sup>−{exponent}</sup>" if exponent else "1"
 
 
-def calibration() -> str:
-    """Tabulate how close right implementations come to the bound."""
-    worst: dict[tuple[str, str], dict[str, float]] = {}
+def calibration(scheme: Scheme) -> str:
+    """Tabulate how close right implementations of a scheme come to the bound."""
+    worst: dict[str, dict[str, float]] = {}
     for row in read_results("calibrate")["right miniatures"]:
-        worst.setdefault((row["scheme"], row["call"]), {})[row["dtype"]] = row["worst"]
+        if row["scheme"] == scheme.id:
+            worst.setdefault(row["call"], {})[row["dtype"]] = row["worst"]
     rows = [
         [code(call), *(f"{errors[dtype]:.2g}" if dtype in errors else "" for dtype in DTYPES)]
-        for (_, call), errors in worst.items()
+        for call, errors in worst.items()
     ]
-    return table(["call", *DTYPES], rows)
+    return table(["call", *DTYPES], rows) if rows else ""
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
     "measured:benches": benches,
-    "measured:calibration": calibration,
     "measured:classes": classes,
     "measured:matrix": matrix,
     "measured:practices": practices,
-    "measured:sensitivity": sensitivity,
 }

@@ -19,30 +19,50 @@ from posenc_conformance.models.misreadings import MISTAKES, longer
 from posenc_conformance.models.sources import one_source_words
 from posenc_conformance.scheme_file.read import spec_folder
 
+COLUMNS = (
+    *("model", "layers", "scheme", "head_dim", "rotated", "base", "scaling", "context"),
+    *("window", "layout", "read in"),
+)
+
 
 def models() -> str:
     """Tabulate all models, with a row for each group of layers."""
-    rows = []
-    for model in load_all():
-        for number, group in enumerate(model.meaning.groups):
-            first = number == 0
-            rows.append(
-                [
-                    _name(model) if first else "",
-                    group.id if len(model.meaning.groups) > 1 else "",
-                    f'<a href="../schemes/{group.scheme}/">{schemes()[group.scheme].title}</a>',
-                    *_numbers(group),
-                    _context(model) if first else "",
-                    f"{group.window:,}" if group.window is not None else "",
-                    (model.meaning.layout or "") if first else "",
-                    _sources(model) if first else "",
-                ]
-            )
-    head = [
-        *("model", "layers", "scheme", "head_dim", "rotated", "base", "scaling", "context"),
-        *("window", "layout", "read in"),
+    head = "".join(f'<th scope="col">{name}</th>' for name in COLUMNS)
+    return (
+        '\n<div id="models-controls" class="controls" role="group" aria-label="Filters" hidden>'
+        '</div>\n<p id="models-said" role="status"></p>\n'
+        '<div class="wide sticky"><table id="models-table" class="matrix">'
+        "<caption>What released models do with positions</caption>\n"
+        f"<thead><tr>{head}</tr></thead>\n{''.join(map(_model, load_all()))}</table></div>\n"
+        '<script type="module" src="../assets/models.js"></script>\n\n'
+    )
+
+
+def _model(model: Model) -> str:
+    """Make the rows of a model; ``data-`` attributes are what filters read."""
+    groups = model.meaning.groups
+    schemes_ = " ".join(dict.fromkeys(group.scheme for group in groups))
+    sources = "one" if model.one_source else "two"
+    rows = "".join(_group(model, number) for number in range(len(groups)))
+    return (
+        f'<tbody data-family="{model.configuration.type}" data-schemes="{schemes_}" '
+        f'data-sources="{sources}">{rows}</tbody>\n'
+    )
+
+
+def _group(model: Model, number: int) -> str:
+    group, first = model.meaning.groups[number], number == 0
+    cells = [
+        group.id if len(model.meaning.groups) > 1 else "",
+        f'<a href="../schemes/{group.scheme}/">{schemes()[group.scheme].title}</a>',
+        *_numbers(group),
+        _context(model) if first else "",
+        f"{group.window:,}" if group.window is not None else "",
+        (model.meaning.layout or "") if first else "",
+        _sources(model) if first else "",
     ]
-    return table(head, rows)
+    name = f'<th scope="row">{_name(model)}</th>' if first else "<td></td>"
+    return f"<tr>{name}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
 def _name(model: Model) -> str:
@@ -81,7 +101,9 @@ def _context(model: Model) -> str:
 
 def _sources(model: Model) -> str:
     read = ", ".join(
-        link(source.url, html.escape(source.title)) for source in model.sources if not source.apart
+        link(source.url, html.escape(source.title.partition(" at ")[0]))
+        for source in model.sources
+        if not source.apart
     )
     alone = one_source_words(model.one_source)
     return f"{read}<br>{alone}" if alone else read

@@ -114,7 +114,8 @@ def table() -> str:
     rows = "".join(_row(reports[0], reports) for reports in by_library().values())
     return (
         f"\n{legend()}"
-        '<div id="scoreboard-controls" role="group" aria-label="Filters" hidden></div>\n'
+        '<div id="scoreboard-controls" class="controls" role="group" aria-label="Filters" '
+        "hidden></div>\n"
         '<p id="scoreboard-said" role="status"></p>\n'
         '<table id="scoreboard" class="strips"><caption>What each library computes right, scheme '
         'by scheme</caption>\n<thead><tr><th scope="col">library</th>'

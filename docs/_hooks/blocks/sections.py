@@ -1,16 +1,17 @@
 """Sections of the page of every scheme, and their order.
 
 First come the sections that explain the scheme, as written by hand, with code after the definition;
-then those for readers who implement or test it. Long generated sections are on a second page, the
-reference; the first page keeps only text written by hand about them, and drops a section without
-any. A scheme without a page gets one of generated sections only.
+then those for readers who implement or test it. Calls, goldens, invariants and the like are shown
+by the page "Reference" from data; the page of a scheme keeps only text written by hand about them,
+and drops a section without any. A scheme without a page gets one of generated sections only.
 """
 
 import re
 
 from blocks.code_blocks import has_code
 from blocks.scoreboard_blocks import judged_schemes
-from pages import REFERENCE
+from markup import link
+from pages import in_reference
 from posenc_conformance.scheme_file.scheme import Scheme
 
 SECTIONS = {
@@ -28,19 +29,21 @@ SECTIONS = {
 }
 """Heading and first words of each section, by placeholder."""
 
-FOLDED = {"deviations": "The known mistakes"}
+FOLDED = {
+    "conventions": "The conventions, value by value",
+    "deviations": "The known mistakes",
+}
 """Sections that are folded, and the summaries to unfold them."""
 
 MOVED = {
     "calls": "How each call is made",
-    "conventions": "The conventions, value by value",
     "combinations": "All combinations, and who uses them",
     "goldens": "All goldens",
     "published": "The published values",
     "invariants": "The invariants, with proofs",
     "bad-inputs": "What must be refused",
 }
-"""Sections that are only on the reference page, and the words of the link to each."""
+"""Sections that only the page "Reference" shows, and the words of the link to each."""
 
 SECTION = re.compile(r"^(?=## )", re.M)
 CODE = "## In code\n\n<!-- spec:code -->\n"
@@ -49,7 +52,7 @@ WHO = "## Who computes it right\n\n<!-- spec:who -->\n"
 PLACEHOLDER = re.compile(r"<!-- spec:([a-z-]+) -->")
 BEGINS = (
     '\n<p class="reference-begins">For those who implement or test: '
-    '<a href="../{id}{end}/">reference of calls, conventions, goldens and invariants</a></p>\n\n'
+    '<a href="{place}">calls, goldens and invariants</a></p>\n\n'
 )
 
 
@@ -70,7 +73,7 @@ def completed(markdown: str, scheme: Scheme) -> str:
     remaining = [left for part in ordered if (left := _without_moved(part, scheme))]
     if scheme.id in judged_schemes():
         told.append(WHO)
-    begins = BEGINS.format(id=scheme.id, end=REFERENCE)
+    begins = BEGINS.format(place=in_reference(f"schemes/{scheme.id}.md", scheme.id))
     return "\n\n".join(part.strip() for part in (head, *told, begins, *remaining)) + "\n"
 
 
@@ -81,27 +84,15 @@ def _without_moved(part: str, scheme: Scheme) -> str:
         return part
     own = PLACEHOLDER.sub("", part).partition("\n")[2].strip()
     for name in moved:
-        link = f"[{MOVED[name]}]({scheme.id}{REFERENCE}.md#{anchor(name)})"
-        pointer = link if _has(scheme, name) else ""
+        place = in_reference(f"schemes/{scheme.id}.md", scheme.id, anchor(name))
+        pointer = link(place, MOVED[name]) if _has(scheme, name) else ""
         part = part.replace(f"<!-- spec:{name} -->", pointer)
     return part if own else ""
 
 
 def anchor(name: str) -> str:
-    """Return the id of a section's heading."""
-    return SECTIONS[name][0].lower().replace(" ", "-")
-
-
-def reference(scheme: Scheme) -> str:
-    """Write the reference page of a scheme."""
-    text = (
-        f"---\ntitle: {scheme.title}, reference\n"
-        f"description: Calls, conventions, goldens, invariants and executed claims of the scheme "
-        f"{scheme.id}.\n---\n\n# {scheme.title}: reference\n\n"
-        f"[{scheme.title}]({scheme.id}.md) explains the scheme. This page is generated from its "
-        f"[scheme file](../spec/{scheme.path.name}).\n\n"
-    )
-    return text + "\n".join(_section(name) for name in MOVED if _has(scheme, name))
+    """Return the id of a section in the reference."""
+    return {"bad-inputs": "bad-input"}.get(name, name)
 
 
 def _parts(markdown: str) -> list[str]:

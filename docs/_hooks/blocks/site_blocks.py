@@ -4,10 +4,11 @@ import os
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlencode
 
 import yaml
 
-from markup import fenced
+from markup import fenced, link, paragraph
 
 ROOT = Path(__file__).parents[3]
 REPOSITORY = "REPO_URL"
@@ -18,6 +19,11 @@ def repository() -> str:
     """Return the repository's address: of the environment, else of pyproject.toml; may be empty."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return str(os.environ.get(REPOSITORY) or project.get("urls", {}).get("Source", ""))
+
+
+def in_repository(path: str) -> str:
+    """Return the address of a file in the repository."""
+    return f"{repository().rstrip('/')}/blob/main/{path}"
 
 
 def install() -> str:
@@ -35,8 +41,22 @@ def issues() -> str:
     """Say where to open an issue: at the repository if its address is known."""
     address = repository().rstrip("/")
     if not address:
-        return "Open an issue or a pull request at the repository that your clone came from."
+        return (
+            "This copy of the site was built without the address of a repository. Open an issue or "
+            "a pull request at the one that your clone came from: `git remote get-url origin` "
+            "prints its address."
+        )
     return f"[Open an issue]({address}/issues/new), or a pull request."
+
+
+def dispute(finding: str, root: str) -> str:
+    """Make the door of a finding: a new issue if the repository is known, else how to do it."""
+    address = repository().rstrip("/")
+    place = f"{root}maintainers/#dispute-it"
+    if address:
+        place = f"{address}/issues/new?{urlencode({'title': f'Dispute of {finding}'})}"
+    here = link(f"#finding-{finding}", "Link to this finding")
+    return paragraph(f"{here}. {link(place, 'Dispute it')}.")
 
 
 def cite() -> str:

@@ -36,12 +36,13 @@ def _piece(piece: Piece) -> str:
     )
 
 
-def legend() -> str:
-    """Explain the colours of a strip."""
+def legend(unjudged: str = "") -> str:
+    """Explain the colours of a strip; ``unjudged`` says what the colour without a verdict means."""
     meanings = {
         PASSED: "all that is claimed passes",
         KNOWN: "fails for a reason that is written down",
         FAILED: "fails, cause unknown",
+        **({UNJUDGED: unjudged} if unjudged else {}),
     }
     items = "".join(
         f'<li><span class="piece {state}"><span aria-hidden="true">{SIGNS[state]}</span> '

@@ -14,7 +14,7 @@ from scoreboard.table import Library
 FOLDER = Path(__file__).parent
 FILE = FOLDER / "engines.yaml"
 HINT = "the comment at its top says what an entry holds"
-TEXTS = {"title", "probe", "dtype", "convert", "serve", "impl", "says"}
+TEXTS = {"title", "functions", "probe", "dtype", "convert", "serve", "impl", "says"}
 LISTS = {"install", "build", "shows", "of_probe"}
 FIELDS = TEXTS | LISTS | {"inside", "gguf", "layers", "variables"}
 NEEDED = {"title", "install", "shows", "dtype", "impl"}
@@ -32,6 +32,8 @@ class Engine:
     dtype: str
     """The claimed dtype."""
     impl: str
+    functions: str = ""
+    """The library of the scoreboard that judges its functions; empty if none does."""
     probe: str = ""
     """The dtype of the probe's weights."""
     build: tuple[str, ...] = ()
