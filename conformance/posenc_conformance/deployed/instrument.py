@@ -110,6 +110,8 @@ class Instrument:
     """Whether a decoder ties its embeddings: its last layer then adds the next token's channel."""
     encoder: bool = False
     """Whether all positions are read at the same time. Embeddings are then tied."""
+    silent: tuple[int, ...] = ()
+    """Layers without positions that no text asks: linear attention, attention to images."""
     asks: ClassVar[str] = "pairs"
     """The name of what the steps measure, for people."""
 

@@ -98,6 +98,11 @@ class Probe:
         """The term that norms add to a mean square."""
         return float(self.config[self.family.eps]) if self.family.eps else 1e-5
 
+    def whole(self, text: Fields) -> Fields:
+        """Return the configuration of the checkpoint for that of its text part."""
+        around = self.family.around
+        return text if around is None else around.whole(text)
+
     @property
     def turns(self) -> bool:
         """Whether the probe measures layers that rotate queries and keys."""
@@ -315,7 +320,9 @@ class Probe:
         """Compute the size of a value's channel as the weight of values reads it."""
         part = value_of(gain)
         read = self._read(part)
-        return part * read if self.latent is None else self.latent.value_of(part, read, self.eps)
+        if self.latent is not None:
+            return self.latent.value_of(part, read, self.eps)
+        return self.family.passed * part * read
 
 
 def probe_of(

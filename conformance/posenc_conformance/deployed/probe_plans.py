@@ -1,6 +1,7 @@
 """Plans of probes: how many layers, heads and channels measure the positions of a model."""
 
 import math
+from dataclasses import replace
 
 from posenc_conformance.deployed.architectures.tensor_layout import Family, Normed
 from posenc_conformance.deployed.instrument import (
@@ -21,7 +22,7 @@ from posenc_conformance.deployed.instruments.alibi_slopes import in_twos, slopes
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.configuration import Configuration, Fields
 from posenc_conformance.models.layer_frequencies import channels, rotated
-from posenc_conformance.models.layer_kinds import divided
+from posenc_conformance.models.layer_kinds import WITHOUT_POSITIONS, divided
 from posenc_conformance.models.meaning import Group, Meaning
 
 LARGEST = 2**15
@@ -57,7 +58,8 @@ def planned(
     """
     for group in meaning.groups:
         if group.turns:
-            return _turned(name, config, raw, group, family, heads)
+            plan = _turned(name, config, raw, group, family, heads)
+            return replace(plan, silent=_silent(meaning))
         if group.scheme == "alibi":
             return _biased(name, config, group, family)
         if group.call == "learned":
@@ -69,6 +71,12 @@ def planned(
         "can be asked",
         "give one that rotates queries and keys, or has biases or a table of positions",
     )
+
+
+def _silent(meaning: Meaning) -> tuple[int, ...]:
+    """Return the layers without attention to the text."""
+    groups = (group for group in meaning.groups if group.attention in WITHOUT_POSITIONS)
+    return tuple(sorted(layer for group in groups for layer in group.layers))
 
 
 def is_grouped(config: Configuration, raw: Fields) -> bool:

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from posenc_conformance.deployed.architectures.encoders import ENCODERS
+from posenc_conformance.deployed.architectures.hybrids import HYBRIDS
 from posenc_conformance.deployed.architectures.tensor_layout import (
     EXPERTS,
     INTERMEDIATE,
@@ -22,11 +24,13 @@ from posenc_conformance.deployed.architectures.tensor_layout import (
     fused_by_head,
     gated_as_one,
     gated_elsewhere,
+    gated_of_internlm,
     of_opt,
     plain,
     turned_about,
     wide,
 )
+from posenc_conformance.deployed.architectures.with_images import WITH_IMAGES
 from posenc_conformance.models.configuration import Configuration, Fields
 
 GATED: Fields = {"intermediate_size": INTERMEDIATE, "hidden_act": "silu", "attention_bias": False}
@@ -60,6 +64,7 @@ OF_DEEPSEEK: Fields = {
     "moe_intermediate_size": INTERMEDIATE,
     "num_nextn_predict_layers": 0,
 }
+DEEPSEEK_3 = Family("DeepseekV3ForCausalLM", latent=True, fields=OF_DEEPSEEK)
 OF_GEMMA: Fields = {
     "attention_bias": False,
     "hidden_act": "gelu_pytorch_tanh",
@@ -142,7 +147,7 @@ FAMILIES: Mapping[str, Family] = {
     "cohere": COHERE,
     "cohere2": replace(COHERE, architecture="Cohere2ForCausalLM"),
     "deepseek_v2": Family("DeepseekV2ForCausalLM", latent=True, fields=OF_DEEPSEEK),
-    "deepseek_v3": Family("DeepseekV3ForCausalLM", latent=True, fields=OF_DEEPSEEK),
+    "deepseek_v3": DEEPSEEK_3,
     "exaone4": Family(
         "Exaone4ForCausalLM", names=NORMS_BEHIND, normed=Normed.BY_HEAD, bare=True, fields=GATED
     ),
@@ -267,6 +272,20 @@ FAMILIES: Mapping[str, Family] = {
         },
         defaults={"attention_multiplier": 1.0},
     ),
+    "internlm2": Family(
+        "InternLM2ForCausalLM",
+        attention=partial(fused_by_head, name="wqkv"),
+        feed_forward=gated_of_internlm,
+        names=Names(
+            embeddings="model.tok_embeddings",
+            attention="attention",
+            out="wo",
+            norms=("attention_norm", "ffn_norm"),
+            logits="output",
+        ),
+        fields={"intermediate_size": INTERMEDIATE, "hidden_act": "silu", "bias": False},
+    ),
+    "kimi_k2": DEEPSEEK_3,
     "llama": Family("LlamaForCausalLM", fields=GATED),
     "llama4_text": Family(
         "Llama4ForCausalLM",
@@ -296,6 +315,11 @@ FAMILIES: Mapping[str, Family] = {
             "scoring_func": "sigmoid",
             "use_mtp": False,
         },
+    ),
+    "mimo": Family(
+        "MiMoForCausalLM",
+        biased=frozenset({"projections"}),
+        fields={**GATED, "attention_bias": True, "num_nextn_predict_layers": 0},
     ),
     "ministral": Family("MinistralForCausalLM", fields=GATED),
     "ministral3": Family("Ministral3ForCausalLM", fields=GATED),
@@ -456,6 +480,8 @@ FAMILIES: Mapping[str, Family] = {
             "decoder_start_token_id": 0,
         },
     ),
+    **HYBRIDS,
+    **WITH_IMAGES,
     **ENCODERS,
 }
 """The families that can have a probe, by ``model_type``."""

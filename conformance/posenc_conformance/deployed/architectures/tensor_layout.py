@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ INTERMEDIATE = 32
 """Channels of the feed-forward layers, whose weights are all zero."""
 EXPERTS = 4
 """Number of experts, of which two are chosen, in families with experts."""
+IDS = ("bos_token_id", "eos_token_id", "pad_token_id")
 Tensor = tuple[str, Floats]
 Shaped = tuple[str, tuple[int, ...]]
 """The name and the shape of a tensor of zeros."""
@@ -54,14 +56,29 @@ APART = apart_as("q_proj", "k_proj", "v_proj")
 """Yields the projections of a layer under their most common names."""
 
 
-def fused_by_head(layer: Layer) -> Iterator[Tensor]:
+def fused_by_head(layer: Layer, name: str = "query_key_value") -> Iterator[Tensor]:
     """Yield the projections of a layer as one tensor, grouped by key head."""
     parts = [
         part.reshape(layer.kv_heads, -1, part.shape[-1])
         for part in (layer.query, layer.key, layer.value)
     ]
     fused = np.concatenate(parts, axis=1)
-    yield "query_key_value", fused.reshape(-1, fused.shape[-1])
+    yield name, fused.reshape(-1, fused.shape[-1])
+
+
+def gated_by_head(layer: Layer) -> Iterator[Tensor]:
+    """Yield the projections of a layer whose output goes through a gate of each head.
+
+    The gate's rows follow the query's in each head. They are zero, so the gate passes a half.
+    """
+    size = len(layer.key) // layer.kv_heads
+    query = layer.query.reshape(-1, size, layer.query.shape[-1])
+    yield (
+        "q_proj",
+        np.concatenate([query, np.zeros_like(query)], axis=1).reshape(-1, query.shape[-1]),
+    )
+    yield "k_proj", layer.key
+    yield "v_proj", layer.value
 
 
 def _gated(hidden: int) -> Iterator[Shaped]:
@@ -81,6 +98,13 @@ def gated_as_one(hidden: int) -> Iterator[Shaped]:
     """Yield a feed-forward layer whose gate is part of a larger matrix."""
     yield "mlp.gate_up_proj.weight", (2 * INTERMEDIATE, hidden)
     yield "mlp.down_proj.weight", (hidden, INTERMEDIATE)
+
+
+def gated_of_internlm(hidden: int) -> Iterator[Shaped]:
+    """Yield a feed-forward layer with a gate, under InternLM2's names."""
+    yield "feed_forward.w1.weight", (INTERMEDIATE, hidden)
+    yield "feed_forward.w3.weight", (INTERMEDIATE, hidden)
+    yield "feed_forward.w2.weight", (hidden, INTERMEDIATE)
 
 
 def experts_of_mixtral(hidden: int) -> Iterator[Shaped]:
@@ -218,6 +242,41 @@ class Names:
     """In an encoder, the matrix and the norm after the last layer, and the bias of logits."""
     not_in_first: str = ""
     """The norm that is missing in the first layer."""
+    norms_of_heads: tuple[str, str] = ("q_norm", "k_norm")
+    """The norms of queries and of keys, if there are any."""
+    gate: tuple[str, str, str] = ("mlp.gate_proj", "mlp.up_proj", "mlp.down_proj")
+    """The matrices of a feed-forward layer with a gate, if embeddings are tied."""
+
+
+@dataclass(frozen=True)
+class Around:
+    """What surrounds the text part of a model that reads images too."""
+
+    type: str
+    """The ``model_type`` of the whole."""
+    vision: Fields
+    """The configuration of the part for images, as small as possible."""
+    tensors: Callable[[int], Iterable[Shaped]]
+    """The tensors of that part, all of them zero, for the hidden size of the text part."""
+    fields: Fields = field(default_factory=dict)
+    """Other fields of the whole configuration."""
+
+    def whole(self, text: Fields) -> dict[str, Any]:
+        """Return the configuration of the whole for that of its text part."""
+        shared = {name: text[name] for name in SHARED if name in text}
+        vision = {**self.vision, "out_hidden_size": text["hidden_size"]}
+        own = {name: value for name, value in text.items() if name != "architectures"}
+        return {
+            "model_type": self.type,
+            **shared,
+            **self.fields,
+            "text_config": own,
+            "vision_config": vision,
+        }
+
+
+SHARED = ("architectures", "tie_word_embeddings", "torch_dtype", "dtype", *IDS)
+"""Fields that a whole configuration repeats, or has instead of its text part."""
 
 
 class Normed(Enum):
@@ -278,3 +337,10 @@ class Family:
     """Other fields that the configuration must have; a mapping adds to a block of fields."""
     defaults: Fields = field(default_factory=dict)
     """Values of fields that the released configuration may omit."""
+    silent: Callable[[Fields], Iterable[Shaped]] | None = None
+    """The tensors, all of them zero, that stand in place of attention in layers without positions:
+    linear attention, convolutions, attention to images. From the probe's configuration."""
+    passed: float = 1.0
+    """The part of attention's output that its gate passes: a half if the gate's weights are 0."""
+    around: Around | None = None
+    """The rest of a multimodal model that only exists with both parts."""

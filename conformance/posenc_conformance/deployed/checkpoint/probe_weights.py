@@ -53,6 +53,9 @@ def tensors(probe: Probe) -> Iterator[Tensor]:
         yield from _head(probe)
     elif not plan.tied:
         yield from _with_bias(names.logits, dense(shape, plan.logits()), "logits" in family.biased)
+    if family.around is not None:
+        for name, of_images in family.around.tensors(plan.hidden):
+            yield name, np.zeros(of_images)
 
 
 def _head(probe: Probe) -> Iterator[Tensor]:
@@ -84,7 +87,11 @@ def _layer(probe: Probe, number: int) -> Iterator[Tensor]:
             yield from _norm(probe, f"{before}.{norm}", NORMED_IN_ENCODERS if large else 1.0)
     if probe.normed_behind:
         yield from _norm(probe, f"{before}.{names.norm_behind}", probe.weight_behind)
-    yield from _attention(probe, f"{before}.{names.attention}", number)
+    if family.silent is not None and number in plan.silent:
+        for name, shape in family.silent(probe.config):
+            yield f"{before}.{name}", np.zeros(shape)
+    else:
+        yield from _attention(probe, f"{before}.{names.attention}", number)
     if plan.tied:
         yield from _following(probe, before, number == plan.layers - 1)
         return
@@ -138,9 +145,10 @@ def _following(probe: Probe, before: str, last: bool) -> Iterator[Tensor]:
         for sign, channel in zip((1.0, -1.0), plan.signs(following), strict=False):
             down[channel] = {unit: sign * (1.0 if behind else weight)}
     wide, narrow = (len(steps), plan.hidden), (plan.hidden, len(steps))
-    yield f"{before}.mlp.gate_proj.weight", dense(wide, gate if last else {})
-    yield f"{before}.mlp.up_proj.weight", dense(wide, up if last else {})
-    yield f"{before}.mlp.down_proj.weight", dense(narrow, down if last else {})
+    for name, shape, rows in zip(
+        probe.family.names.gate, (wide, wide, narrow), (gate, up, down), strict=True
+    ):
+        yield f"{before}.{name}.weight", dense(shape, rows if last else {})
     if behind:
         yield from _norm(probe, f"{before}.{behind}", weight)
 
@@ -151,8 +159,9 @@ def _norms_of_heads(probe: Probe, place: str) -> Iterator[Tensor]:
     if normed is Normed.NEVER:
         return
     kv_heads = plan.kv_heads if normed is Normed.WHOLE else 1
-    yield f"{place}.q_norm.weight", probe.weights_of_query_norm() - probe.family.offset
-    yield _weights_of_norm(probe, f"{place}.k_norm", kv_heads * plan.head_dim, probe.key_weight)
+    of_queries, of_keys = probe.family.names.norms_of_heads
+    yield f"{place}.{of_queries}.weight", probe.weights_of_query_norm() - probe.family.offset
+    yield _weights_of_norm(probe, f"{place}.{of_keys}", kv_heads * plan.head_dim, probe.key_weight)
 
 
 def _norm(probe: Probe, name: str, weight: float = 1.0) -> Iterator[Tensor]:
