@@ -34,6 +34,7 @@ MOST_CAPS = 16.0
 """Largest cap of scores that is tried, in units of the right one."""
 BISECTIONS = 60
 """Number of halvings after which a cap is known to the last digit."""
+ROTATED = "unrotated-layers-rotated"
 OF_BASE = ("base-ignored", "base-of-another-model")
 
 
@@ -82,6 +83,7 @@ def explain(
         for mistake in MISTAKES
         for made in mistake.ways(own, model.meaning, model.configuration)
     ]
+    single += _turned_anyway(own, group, model)
     right = partial(expected, probe, dtype=dtype)
     alone = _known(probe, group, model, single, right, found)
     fits = [candidate for candidate in alone if candidate.fits(found)]
@@ -91,6 +93,31 @@ def explain(
 
 Made = tuple[str, str, Group]
 """A mistake, its description, and the group with the mistake."""
+
+
+def _turned_anyway(own: Group, group: Group, model: Model) -> list[Made]:
+    """Return the layers of a model without rotation as if they were rotated.
+
+    Its configuration may have a base all the same.
+    """
+    if own.call is not None or any(other.turns for other in model.meaning.groups):
+        return []
+    given = model.configuration.get("rope_theta")
+    return [
+        (
+            ROTATED,
+            f"layers without positions rotated, with the base {base:,} and {words}",
+            replace(
+                group,
+                scheme="rope",
+                call="rope",
+                combination=layout,
+                parameters={"head_dim": group.parameters["head_dim"], "base": base},
+            ),
+        )
+        for base in dict.fromkeys((*([given] if given else []), *BASES))
+        for layout, words in (("half", "halves paired"), ("interleaved", "neighbours paired"))
+    ]
 
 
 def _known(

@@ -376,7 +376,7 @@ def probe_of(
         **{name: value for name, value in family.defaults.items() if name not in raw},
     }
     if family.latent:
-        changed |= fields_of(raw, plan.layers)
+        changed |= fields_of({**family.fields, **raw}, plan.layers)
     if isinstance(plan, Bucketed):
         decoder = plan.layers - plan.encoder_layers
         changed |= {"num_hidden_layers": plan.encoder_layers, "num_decoder_layers": decoder}
@@ -392,6 +392,8 @@ def probe_of(
         name = family.spelt.get(field) or _spelt(field, raw)
         inner = isinstance(value, Mapping) and isinstance(fields.get(name), Mapping)
         fields[name] = {**fields[name], **value} if inner else value
+    for name, others in family.also.items():
+        fields |= dict.fromkeys(others, fields[name])
     return Probe(plan, family, fields)
 
 

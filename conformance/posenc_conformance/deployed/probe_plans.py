@@ -24,6 +24,7 @@ from posenc_conformance.models.configuration import Configuration, Fields
 from posenc_conformance.models.layer_frequencies import channels, rotated
 from posenc_conformance.models.layer_kinds import WITHOUT_POSITIONS, divided
 from posenc_conformance.models.meaning import Group, Meaning
+from posenc_conformance.models.misreadings import unturned
 
 LARGEST = 2**15
 """Largest product of the number of layers and the channels of a head; beyond it a probe would be
@@ -56,9 +57,9 @@ def planned(
 
     Raises UserError for layers that a probe cannot measure.
     """
-    for group in meaning.groups:
+    for group in (*meaning.groups, *still_groups(config, meaning)):
         if group.turns:
-            plan = _turned(name, config, raw, group, family, heads)
+            plan = _turned(name, config, raw, group, meaning, family, heads)
             return replace(plan, silent=_silent(meaning))
         if group.scheme == "alibi":
             return _biased(name, config, group, family)
@@ -71,6 +72,18 @@ def planned(
         "can be asked",
         "give one that rotates queries and keys, or has biases or a table of positions",
     )
+
+
+def still_groups(config: Configuration, meaning: Meaning) -> list[Group]:
+    """Return the groups of a model that rotates nothing: their pairs must stay as they are.
+
+    Empty if any group has positions.
+    """
+    if any(group.call is not None for group in meaning.groups):
+        return []
+    asked = [group for group in meaning.groups if group.attention not in WITHOUT_POSITIONS]
+    size = config.get("qk_rope_head_dim") or config.get("head_dim") or divided(config)
+    return [unturned(group, replace(group, parameters={"head_dim": size})) for group in asked]
 
 
 def _silent(meaning: Meaning) -> tuple[int, ...]:
@@ -119,13 +132,14 @@ def _turned(
     config: Configuration,
     raw: Fields,
     group: Group,
+    meaning: Meaning,
     family: Family,
     of_model: tuple[int, int] | None,
 ) -> Instrument:
     """Return the plan of a probe of layers that rotate queries and keys."""
     size = int(group.parameters["head_dim"])
     pairs = _pairs(group)
-    layers = config.whole("num_hidden_layers")
+    layers = _count_layers(config, meaning)
     if layers * size > LARGEST:
         raise config.wrong(
             "num_hidden_layers",
@@ -139,7 +153,7 @@ def _turned(
     written = 0 if family.tied or family.encoder else len(gains)
     needed, step = channels_needed(len(pairs), layers, family.centred, family.tied, written)
     hidden = needed
-    if config.get("head_dim") is None and size == divided(config):
+    if not family.latent and config.get("head_dim") is None and size == divided(config):
         # An engine computes head_dim from these two.
         while of_model is None and (heads * size < needed or heads * size % step):
             heads += HEADS
@@ -251,6 +265,12 @@ def _bucketed(name: str, config: Configuration, raw: Fields, meaning: Meaning) -
         buckets=buckets,
         encoder_layers=len(encoder.layers),
     )
+
+
+def _count_layers(config: Configuration, meaning: Meaning) -> int:
+    """Return the number of layers: that of a list of them, if the configuration has no number."""
+    listed = sum(len(group.layers) for group in meaning.groups)
+    return listed if config.get("num_hidden_layers") is None else config.whole("num_hidden_layers")
 
 
 def _pairs(group: Group) -> tuple[tuple[int, int], ...]:

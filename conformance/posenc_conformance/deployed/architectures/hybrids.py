@@ -4,7 +4,7 @@ The others have linear attention or convolutions, or attend to images. Their wei
 they add nothing.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from posenc_conformance.deployed.architectures.tensor_layout import (
@@ -29,7 +29,7 @@ LINEAR: Fields = {
 """Sizes of Qwen's linear attention."""
 
 
-def _linear(config: Fields) -> Iterator[Shaped]:
+def _linear(config: Fields, layer: int) -> Iterator[Shaped]:
     """Yield what all of Qwen's linear attention has in common."""
     heads, size = config["linear_num_value_heads"], config["linear_value_head_dim"]
     keys = config["linear_num_key_heads"] * config["linear_key_head_dim"]
@@ -41,9 +41,9 @@ def _linear(config: Fields) -> Iterator[Shaped]:
     yield "linear_attn.out_proj.weight", (config["hidden_size"], heads * size)
 
 
-def _linear_as_two(config: Fields) -> Iterator[Shaped]:
+def _linear_as_two(config: Fields, layer: int) -> Iterator[Shaped]:
     """Yield Qwen 3 Next's linear attention, whose projections are two matrices."""
-    yield from _linear(config)
+    yield from _linear(config, layer)
     heads, hidden = config["linear_num_value_heads"], config["hidden_size"]
     keys = config["linear_num_key_heads"] * config["linear_key_head_dim"]
     values = heads * config["linear_value_head_dim"]
@@ -51,9 +51,9 @@ def _linear_as_two(config: Fields) -> Iterator[Shaped]:
     yield "linear_attn.in_proj_ba.weight", (2 * heads, hidden)
 
 
-def _linear_as_four(config: Fields) -> Iterator[Shaped]:
+def _linear_as_four(config: Fields, layer: int) -> Iterator[Shaped]:
     """Yield Qwen 3.5's linear attention, whose projections are four matrices."""
-    yield from _linear(config)
+    yield from _linear(config, layer)
     heads, hidden = config["linear_num_value_heads"], config["hidden_size"]
     keys = config["linear_num_key_heads"] * config["linear_key_head_dim"]
     values = heads * config["linear_value_head_dim"]
@@ -72,12 +72,79 @@ def _experts_as_one(hidden: int) -> Iterator[Shaped]:
     yield "mlp.experts.down_proj", (EXPERTS, hidden, INTERMEDIATE)
 
 
-def _convolved(config: Fields) -> Iterator[Shaped]:
+def _convolved(config: Fields, layer: int) -> Iterator[Shaped]:
     """Yield LFM2's short convolution."""
     hidden = config["hidden_size"]
     yield "conv.conv.weight", (hidden, 1, config["conv_L_cache"])
     yield "conv.in_proj.weight", (3 * hidden, hidden)
     yield "conv.out_proj.weight", (hidden, hidden)
+
+
+def _delta(config: Fields, layer: int) -> Iterator[Shaped]:
+    """Yield Kimi's linear attention, under the names of its checkpoints."""
+    sizes, hidden, place = config["linear_attn_config"], config["hidden_size"], "self_attn"
+    heads, size = sizes["num_heads"], sizes["head_dim"]
+    wide = heads * size
+    for name in "qkv":
+        yield f"{place}.{name}_proj.weight", (wide, hidden)
+        yield f"{place}.{name}_conv1d.weight", (wide, 1, sizes["short_conv_kernel_size"])
+    yield f"{place}.A_log", (1, 1, heads, 1)
+    yield f"{place}.dt_bias", (wide,)
+    yield f"{place}.b_proj.weight", (heads, hidden)
+    for name in "fg":
+        yield f"{place}.{name}_a_proj.weight", (size, hidden)
+        yield f"{place}.{name}_b_proj.weight", (wide, size)
+    yield f"{place}.o_norm.weight", (size,)
+    yield f"{place}.o_proj.weight", (hidden, wide)
+
+
+def _of_nemotron(config: Fields, layer: int) -> Iterator[Shaped]:
+    """Yield a layer of Nemotron-H without attention: a Mamba layer, or a feed-forward one."""
+    kind, hidden = KINDS[_kinds(config)[layer]], config["hidden_size"]
+    if kind == "mamba":
+        yield from _mamba(config)
+        return
+    place = "mixer.shared_experts" if kind == "moe" else "mixer"
+    yield f"{place}.up_proj.weight", (INTERMEDIATE, hidden)
+    yield f"{place}.down_proj.weight", (hidden, INTERMEDIATE)
+    if kind == "moe":
+        yield "mixer.gate.weight", (EXPERTS, hidden)
+        yield "mixer.gate.e_score_correction_bias", (EXPERTS,)
+        for expert in range(EXPERTS):
+            yield f"mixer.experts.{expert}.up_proj.weight", (INTERMEDIATE, hidden)
+            yield f"mixer.experts.{expert}.down_proj.weight", (hidden, INTERMEDIATE)
+
+
+def _mamba(config: Fields) -> Iterator[Shaped]:
+    """Yield a Mamba layer."""
+    heads, hidden = config["mamba_num_heads"], config["hidden_size"]
+    wide = heads * config["mamba_head_dim"]
+    mixed = wide + 2 * config["n_groups"] * config["ssm_state_size"]
+    yield "mixer.in_proj.weight", (wide + mixed + heads, hidden)
+    yield "mixer.conv1d.weight", (mixed, 1, config["conv_kernel"])
+    yield "mixer.conv1d.bias", (mixed,)
+    for name in ("A_log", "D", "dt_bias"):
+        yield f"mixer.{name}", (heads,)
+    yield "mixer.norm.weight", (wide,)
+    yield "mixer.out_proj.weight", (hidden, wide)
+
+
+KINDS: Mapping[str, str] = {
+    "M": "mamba",
+    "E": "moe",
+    "-": "mlp",
+    "mamba": "mamba",
+    "linear_attention": "mamba",
+    "moe": "moe",
+    "mlp": "mlp",
+}
+"""Kinds of Nemotron-H's layers without attention, by their letter or their name."""
+
+
+def _kinds(config: Fields) -> Sequence[str]:
+    """Return the letter or the name of each of Nemotron-H's layers."""
+    fields = ("hybrid_override_pattern", "layers_block_type", "layer_types")
+    return next(config[name] for name in fields if config.get(name) is not None)
 
 
 GATED: Fields = {"intermediate_size": INTERMEDIATE, "hidden_act": "silu", "attention_bias": False}
@@ -100,6 +167,22 @@ QWEN_3_5 = Family(
     fields={**GATED, **LINEAR},
 )
 HYBRIDS: Mapping[str, Family] = {
+    "kimi_linear": Family(
+        "KimiLinearForCausalLM",
+        latent=True,
+        silent=_delta,
+        # The weights of queries are one matrix: engines have no other form.
+        fields={
+            **GATED,
+            "q_lora_rank": None,
+            "linear_attn_config": {"head_dim": 64, "num_heads": 2, "short_conv_kernel_size": 4},
+            "num_experts": EXPERTS,
+            "num_experts_per_token": 2,
+            "num_shared_experts": 1,
+            "moe_intermediate_size": INTERMEDIATE,
+            "num_nextn_predict_layers": 0,
+        },
+    ),
     "lfm2": Family(
         "Lfm2ForCausalLM",
         names=Names(
@@ -113,7 +196,55 @@ HYBRIDS: Mapping[str, Family] = {
         tied=True,
         eps="norm_eps",
         silent=_convolved,
-        fields={"conv_bias": False, "conv_L_cache": 3, "block_auto_adjust_ff_dim": False},
+        fields={
+            "conv_bias": False,
+            "conv_L_cache": 3,
+            "block_auto_adjust_ff_dim": False,
+            "block_multiple_of": 1,
+            "block_ffn_dim_multiplier": 1.0,
+        },
+        also={
+            "hidden_size": ("block_dim", "conv_dim", "conv_dim_out"),
+            "intermediate_size": ("block_ff_dim",),
+            "norm_eps": ("block_norm_eps",),
+            "num_attention_heads": ("num_heads",),
+        },
+    ),
+    "nemotron_h": Family(
+        "NemotronHForCausalLM",
+        feed_forward=lambda hidden: (),
+        names=Names(
+            embeddings="backbone.embeddings",
+            layer="backbone.layers.{}",
+            attention="mixer",
+            norms=("norm",),
+            last_norm="backbone.norm_f",
+        ),
+        eps="layer_norm_epsilon",
+        silent=_of_nemotron,
+        fields={
+            "intermediate_size": INTERMEDIATE,
+            "attention_bias": False,
+            "mlp_bias": False,
+            "use_bias": False,
+            "use_conv_bias": True,
+            "mlp_hidden_act": "relu2",
+            "mamba_hidden_act": "silu",
+            "mamba_num_heads": 4,
+            "mamba_head_dim": 32,
+            "n_groups": 2,
+            "ssm_state_size": 32,
+            "conv_kernel": 4,
+            "chunk_size": 128,
+            "n_routed_experts": EXPERTS,
+            "n_shared_experts": 1,
+            "num_experts_per_tok": 2,
+            "n_group": 1,
+            "topk_group": 1,
+            "moe_intermediate_size": INTERMEDIATE,
+            "moe_shared_expert_intermediate_size": INTERMEDIATE,
+            "num_nextn_predict_layers": 0,
+        },
     ),
     "qwen3_5_moe_text": replace(
         QWEN_3_5,

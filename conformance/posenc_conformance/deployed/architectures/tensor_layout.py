@@ -314,6 +314,8 @@ class Family:
     """Whether queries see later keys, and logits of all positions are returned at the same time."""
     spelt: Mapping[str, str] = field(default_factory=dict)
     """Names of fields that only configurations of this family have."""
+    also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Other fields with the value of a field, by its name: what engines read differs."""
     transposed: bool = False
     """Whether projections are stored as [in, out]."""
     centred: bool = False
@@ -323,6 +325,8 @@ class Family:
     bfloat16, as Falcon's is."""
     scale: Callable[[Fields, int], float] = _by_root
     """The factor of scores, from the configuration and head_dim."""
+    rows_of_images: int = 0
+    """Rows of the embeddings besides those of words: tokens that stand for images."""
     tied: bool = False
     """Whether every model of the family ties the last matrix to the embeddings."""
     stretched: bool = False
@@ -337,9 +341,10 @@ class Family:
     """Other fields that the configuration must have; a mapping adds to a block of fields."""
     defaults: Fields = field(default_factory=dict)
     """Values of fields that the released configuration may omit."""
-    silent: Callable[[Fields], Iterable[Shaped]] | None = None
-    """The tensors, all of them zero, that stand in place of attention in layers without positions:
-    linear attention, convolutions, attention to images. From the probe's configuration."""
+    silent: Callable[[Fields, int], Iterable[Shaped]] | None = None
+    """The tensors, all of them zero, of what stands in place of attention in layers that no text
+    asks: linear attention, convolutions, attention to images. From the probe's configuration and
+    the number of the layer."""
     passed: float = 1.0
     """The part of attention's output that its gate passes: a half if the gate's weights are 0."""
     around: Around | None = None

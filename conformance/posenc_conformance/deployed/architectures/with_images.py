@@ -97,7 +97,7 @@ IMAGE_TOKENS: Fields = {
 QWEN_2_5_VL = Family(
     "Qwen2_5_VLForConditionalGeneration",
     biased=frozenset({"projections"}),
-    fields={**GATED, "model_type": "qwen2_5_vl_text", "hidden_act": "silu"},
+    fields=GATED,
     around=Around(
         "qwen2_5_vl",
         {**VISION, "model_type": "qwen2_5_vl_vision", "patch_size": 14, "window_size": 112}
@@ -119,6 +119,41 @@ QWEN_3_VL = Family(
         IMAGE_TOKENS,
     ),
 )
+
+
+def _of_llama(hidden: int) -> Iterator[Shaped]:
+    """Yield the part for images of Llama 3.2, and the projection of its output."""
+    place = "vision_model"
+    yield f"{place}.class_embedding", (OF_IMAGES,)
+    yield f"{place}.patch_embedding.weight", (OF_IMAGES, COLOURS, 14, 14)
+    yield f"{place}.gated_positional_embedding.gate", (1,)
+    yield f"{place}.gated_positional_embedding.embedding", (2, OF_IMAGES)
+    yield f"{place}.gated_positional_embedding.tile_embedding.weight", (2, 2 * OF_IMAGES)
+    for name in ("pre_tile", "post_tile"):
+        yield f"{place}.{name}_positional_embedding.gate", (1,)
+        yield f"{place}.{name}_positional_embedding.embedding.weight", (2, OF_IMAGES)
+    for name in ("layernorm_pre", "layernorm_post"):
+        yield f"{place}.{name}.weight", (OF_IMAGES,)
+        yield f"{place}.{name}.bias", (OF_IMAGES,)
+    yield "multi_modal_projector.weight", (hidden, OF_IMAGES)
+    yield "multi_modal_projector.bias", (hidden,)
+
+
+def _crossed(config: Fields, layer: int) -> Iterator[Shaped]:
+    """Yield the attention of Llama 3.2 to an image, with gates that pass nothing."""
+    hidden, heads = config["hidden_size"], config["num_attention_heads"]
+    size = hidden // heads
+    kv_heads = config.get("num_key_value_heads", heads)
+    yield "cross_attn_attn_gate", (1,)
+    yield "cross_attn_mlp_gate", (1,)
+    yield "cross_attn.q_proj.weight", (hidden, hidden)
+    yield "cross_attn.k_proj.weight", (kv_heads * size, hidden)
+    yield "cross_attn.v_proj.weight", (kv_heads * size, hidden)
+    yield "cross_attn.o_proj.weight", (hidden, hidden)
+    yield "cross_attn.q_norm.weight", (size,)
+    yield "cross_attn.k_norm.weight", (size,)
+
+
 WITH_IMAGES: Mapping[str, Family] = {
     "exaone4_5_text": Family(
         "Exaone4_5_ForConditionalGeneration",
@@ -136,6 +171,37 @@ WITH_IMAGES: Mapping[str, Family] = {
             | {"fullatt_block_indexes": [], "num_key_value_heads": 2},
             _of_exaone,
             {"image_token_id": 0, "video_token_id": 0},
+        ),
+    ),
+    "mllama_text_model": Family(
+        "MllamaForConditionalGeneration",
+        names=Names(
+            embeddings="language_model.model.embed_tokens",
+            layer="language_model.model.layers.{}",
+            last_norm="language_model.model.norm",
+            logits="language_model.lm_head",
+        ),
+        silent=_crossed,
+        rows_of_images=8,
+        fields={"intermediate_size": INTERMEDIATE, "hidden_act": "silu"},
+        around=Around(
+            "mllama",
+            {
+                "model_type": "mllama_vision_model",
+                "hidden_size": OF_IMAGES,
+                "intermediate_size": INTERMEDIATE,
+                "num_hidden_layers": 0,
+                "num_global_layers": 0,
+                "attention_heads": 2,
+                "vision_output_dim": OF_IMAGES,
+                "image_size": 14,
+                "patch_size": 14,
+                "max_num_tiles": 1,
+                "intermediate_layers_indices": [],
+                "supported_aspect_ratios": [[1, 1]],
+            },
+            _of_llama,
+            {"image_token_index": 0},
         ),
     ),
     "qwen2_5_vl": QWEN_2_5_VL,

@@ -33,7 +33,8 @@ def tensors(probe: Probe) -> Iterator[Tensor]:
         yield from two_texts.tensors(probe, plan)
         return
     shape = (len(plan.words), plan.hidden)
-    yield f"{names.embeddings}.weight", dense(shape, plan.embeddings())
+    rows = shape[0] + family.rows_of_images
+    yield f"{names.embeddings}.weight", dense((rows, plan.hidden), plan.embeddings())
     large = NORMED_IN_ENCODERS if plan.encoder else EMBEDDED
     if names.norm_of_embeddings:
         yield from _norm(probe, names.norm_of_embeddings, large)
@@ -88,7 +89,7 @@ def _layer(probe: Probe, number: int) -> Iterator[Tensor]:
     if probe.normed_behind:
         yield from _norm(probe, f"{before}.{names.norm_behind}", probe.weight_behind)
     if family.silent is not None and number in plan.silent:
-        for name, shape in family.silent(probe.config):
+        for name, shape in family.silent(probe.config, number):
             yield f"{before}.{name}", np.zeros(shape)
     else:
         yield from _attention(probe, f"{before}.{names.attention}", number)
