@@ -21,6 +21,7 @@ from posenc_conformance.deployed.prompts import Prompt, keys_seen, shares_of
 from posenc_conformance.deployed.wrong_rotations import wrong_turns
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.models.file import Model
+from posenc_conformance.models.layer_frequencies import rotated
 from posenc_conformance.models.meaning import Group
 from posenc_conformance.models.misreadings import MISTAKES, changed_numbers
 
@@ -78,10 +79,11 @@ def explain(
         made = t5_instrument.explanations(probe, group, model.meaning.context, found, dtype)
         return [candidate for candidate in starmap(Explanation, made) if candidate.fits(found)]
     own = next(candidate for candidate in model.meaning.groups if candidate.id == group.id)
+    meant = _of_text(own)
     single = [
-        (mistake.id, f"{mistake.what}{changed_numbers(own, made)}", made)
+        (mistake.id, f"{mistake.what}{changed_numbers(meant, made)}", made)
         for mistake in MISTAKES
-        for made in mistake.ways(own, model.meaning, model.configuration)
+        for made in mistake.ways(meant, model.meaning, model.configuration)
     ]
     single += _turned_anyway(own, group, model)
     right = partial(expected, probe, dtype=dtype)
@@ -93,6 +95,21 @@ def explain(
 
 Made = tuple[str, str, Group]
 """A mistake, its description, and the group with the mistake."""
+
+
+def _of_text(group: Group) -> Group:
+    """Return a group that a text cannot tell from the given one: M-RoPE is RoPE for a text."""
+    if group.scheme != "m-rope":
+        return group
+    size, width = int(group.parameters["head_dim"]), rotated(group)
+    part = {"rotary_dim": width} if width < size else {}
+    return replace(
+        group,
+        scheme="rope",
+        call="rope",
+        combination=str(group.conventions["layout"]),
+        parameters={"head_dim": size, "base": group.parameters["base"], **part},
+    )
 
 
 def _turned_anyway(own: Group, group: Group, model: Model) -> list[Made]:

@@ -17,8 +17,10 @@ from posenc_conformance.models.file import Model, with_configuration
 from posenc_lab.deployed import (
     caches,
     encoders,
+    hybrids,
     lengths,
     older,
+    recent,
     right,
     shifting,
     two_texts,
@@ -30,8 +32,10 @@ from posenc_lab.deployed.engine import Engine, read_checkpoint
 LISTED = (
     caches,
     encoders,
+    hybrids,
     lengths,
     older,
+    recent,
     right,
     shifting,
     two_texts,

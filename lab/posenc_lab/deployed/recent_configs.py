@@ -1,0 +1,167 @@
+"""Small configurations with the positional encodings of models of 2025 and 2026."""
+
+from collections.abc import Mapping
+from typing import Any
+
+SMALL = {
+    "hidden_size": 128,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 1024,
+}
+SECTIONS = {"mrope_section": [4, 6, 6]}
+"""Pairs of time, height and width in heads of 32 channels."""
+OF_QWEN_3_5 = {
+    **SMALL,
+    "head_dim": 64,
+    "num_hidden_layers": 4,
+    "layer_types": ["linear_attention", "full_attention"] * 2,
+    "rope_parameters": {
+        "mrope_interleaved": True,
+        "mrope_section": [4, 2, 2],
+        "rope_type": "default",
+        "rope_theta": 10000000.0,
+        "partial_rotary_factor": 0.25,
+    },
+}
+RECENT: Mapping[str, Mapping[str, Any]] = {
+    "exaone4_5_text": {
+        **SMALL,
+        "model_type": "exaone4_5_text",
+        "num_hidden_layers": 4,
+        "sliding_window": 180,
+        "sliding_window_pattern": "LLLG",
+        "layer_types": [*["sliding_attention"] * 3, "full_attention"],
+        "rope_theta": 1000000.0,
+        "rope_scaling": {
+            "rope_type": "llama3",
+            "factor": 16.0,
+            "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0,
+            "original_max_position_embeddings": 128,
+        },
+    },
+    "internlm2": {
+        **SMALL,
+        "model_type": "internlm2",
+        "num_hidden_layers": 3,
+        "rope_theta": 1000000.0,
+    },
+    "kimi_k2": {
+        **SMALL,
+        "model_type": "kimi_k2",
+        "num_key_value_heads": 4,
+        "num_hidden_layers": 2,
+        "q_lora_rank": 96,
+        "kv_lora_rank": 64,
+        "qk_nope_head_dim": 32,
+        "qk_rope_head_dim": 32,
+        "v_head_dim": 32,
+        "rope_theta": 50000.0,
+        "rope_scaling": {
+            "type": "yarn",
+            "factor": 32.0,
+            "beta_fast": 1.0,
+            "beta_slow": 1.0,
+            "mscale": 1.0,
+            "mscale_all_dim": 1.0,
+            "original_max_position_embeddings": 128,
+        },
+    },
+    "kimi_linear": {
+        **SMALL,
+        "model_type": "kimi_linear",
+        "num_key_value_heads": 4,
+        "num_hidden_layers": 4,
+        "mla_use_nope": True,
+        "qk_rope_head_dim": 32,
+        "qk_nope_head_dim": 32,
+        "v_head_dim": 32,
+        "kv_lora_rank": 64,
+        "rope_theta": 10000.0,
+        "linear_attn_config": {"full_attn_layers": [2, 4], "kda_layers": [1, 3]},
+    },
+    "lfm2": {
+        **SMALL,
+        "model_type": "lfm2",
+        "num_hidden_layers": 4,
+        "layer_types": ["conv", "full_attention", "full_attention", "conv"],
+        "rope_theta": 1000000.0,
+        "norm_eps": 1e-05,
+    },
+    "mimo": {
+        **SMALL,
+        "model_type": "mimo",
+        "head_dim": 32,
+        "num_hidden_layers": 2,
+        "rope_theta": 640000.0,
+        "use_sliding_window": False,
+    },
+    "mllama_text_model": {
+        **SMALL,
+        "model_type": "mllama_text_model",
+        "num_hidden_layers": 4,
+        "cross_attention_layers": [1, 3],
+        "rope_theta": 500000.0,
+        "rope_scaling": {
+            "rope_type": "llama3",
+            "factor": 8.0,
+            "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0,
+            "original_max_position_embeddings": 128,
+        },
+    },
+    "nemotron_h": {
+        **SMALL,
+        "model_type": "nemotron_h",
+        "head_dim": 64,
+        "num_hidden_layers": 6,
+        "hybrid_override_pattern": "M*E*-*",
+        "rope_theta": 10000.0,
+        "layer_norm_epsilon": 1e-05,
+    },
+    "qwen2_5_vl_text": {
+        **SMALL,
+        "model_type": "qwen2_5_vl_text",
+        "num_hidden_layers": 2,
+        "rope_theta": 1000000.0,
+        "rope_scaling": {"type": "default", "rope_type": "default", **SECTIONS},
+        "use_sliding_window": False,
+    },
+    "qwen3_5_moe_text": {**OF_QWEN_3_5, "model_type": "qwen3_5_moe_text"},
+    "qwen3_5_text": {**OF_QWEN_3_5, "model_type": "qwen3_5_text"},
+    "qwen3_next": {
+        **SMALL,
+        "model_type": "qwen3_next",
+        "head_dim": 64,
+        "num_hidden_layers": 4,
+        "rope_theta": 10000000.0,
+        "partial_rotary_factor": 0.25,
+        "full_attention_interval": 2,
+    },
+    "qwen3_vl_moe_text": {
+        **SMALL,
+        "model_type": "qwen3_vl_moe_text",
+        "head_dim": 32,
+        "num_hidden_layers": 2,
+        "rope_theta": 5000000.0,
+        "rope_scaling": {
+            "rope_type": "default",
+            "mrope_interleaved": True,
+            "mrope_section": [6, 5, 5],
+        },
+    },
+    "qwen3_vl_text": {
+        **SMALL,
+        "model_type": "qwen3_vl_text",
+        "head_dim": 32,
+        "num_hidden_layers": 3,
+        "rope_theta": 5000000.0,
+        "rope_scaling": {
+            "rope_type": "default",
+            "mrope_interleaved": True,
+            "mrope_section": [6, 5, 5],
+        },
+    },
+}
+"""By name; no released model is as small."""
