@@ -7,8 +7,9 @@ from itertools import starmap
 
 import numpy as np
 
+from posenc_conformance.deployed.architectures.tensor_layout import Normed
 from posenc_conformance.deployed.expected_scores import Scores, expected, noise
-from posenc_conformance.deployed.instrument import Biased, Bucketed, Tabled
+from posenc_conformance.deployed.instrument import HEADS, Biased, Bucketed, Tabled
 from posenc_conformance.deployed.instruments import (
     alibi_mistakes,
     learned_instrument,
@@ -19,10 +20,10 @@ from posenc_conformance.deployed.position_errors import wrong_places
 from posenc_conformance.deployed.probe_checkpoint import Probe
 from posenc_conformance.deployed.prompts import Prompt, keys_seen, shares_of
 from posenc_conformance.deployed.wrong_rotations import wrong_turns
-from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.models.file import Model
 from posenc_conformance.models.layer_frequencies import rotated
-from posenc_conformance.models.meaning import Group
+from posenc_conformance.models.meaning import Group, case_of, rows_of
 from posenc_conformance.models.misreadings import MISTAKES, changed_numbers
 
 BASES = (10000, 500000, 1000000, 100000, 150000, 5000000, 10000000, 8000000, 2000000)
@@ -151,6 +152,10 @@ def _known(
     if group.turns:
         for id, words, turn in wrong_turns(group):
             yield Explanation(id, f"matches {words}", partial(right, group, turn=turn))
+        if probe.family.normed is not Normed.NEVER:
+            words = "matches queries and keys that are normed behind the rotation"
+            normed = partial(_normed_behind, probe, group)
+            yield Explanation("norm-after-rotation", words, partial(right, group, turn=normed))
         for id, words, places in wrong_places(model.meaning.context, writes=not probe.plan.encoder):
             at = partial(_at, group, right, places)
             yield Explanation(id, f"matches {words}", at)
@@ -162,6 +167,17 @@ def _known(
         scores = partial(_uncapped_logits, probe, group, right, probe.logit_cap)
         yield Explanation("logit-cap-missing", "matches logits that nothing caps", scores)
     yield from _of_size(probe, group, right, found)
+
+
+def _normed_behind(probe: Probe, group: Group, x: Floats, rows: Ints) -> Floats:
+    """Rotate rows before their norm: its weights differ in the two channels of a pair."""
+    weights = probe.weights_of_query_norm().reshape(-1, probe.plan.head_dim)[:HEADS]
+    in_heads = np.ones_like(x)
+    in_heads[:-1] = np.resize(weights, x[:-1].shape)
+    turned = x / in_heads
+    if group.call is not None:
+        turned = case_of(group, {"x": turned, "positions": rows_of(group, rows)}).truth
+    return np.asarray(turned * in_heads)
 
 
 def _uncapped_logits(

@@ -111,8 +111,8 @@ class GatesBehindAll(Gated):
         return query.reshape(shape), gate.reshape(shape)
 
 
-@wrong("qwen3_next", "scores-multiplied")
-@wrong("qwen3_5_text", "scores-multiplied")
+@wrong("qwen3_next", "scores-zero")
+@wrong("qwen3_5_text", "scores-zero")
 class WeightsAsTheyAre(Gated):
     """Adds 1 to the weights of a layer's norms, and not to those of heads."""
 
@@ -120,8 +120,8 @@ class WeightsAsTheyAre(Gated):
         return Plain.norm(self, x, weight if len(weight) == self.size else 1 + weight)
 
 
-@wrong("qwen3_5_text")
-@wrong("qwen3_next")
+@wrong("qwen3_5_text", "norm-after-rotation")
+@wrong("qwen3_next", "norm-after-rotation")
 class GatedNormsLast(Gated):
     """Norms queries and keys behind the rotation."""
 

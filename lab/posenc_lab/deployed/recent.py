@@ -46,7 +46,7 @@ class GroupedUsualBase(Grouped):
         return {"rope_theta": 10000.0, "rope_type": "default"}
 
 
-@wrong("internlm2", "scores-multiplied")
+@wrong("internlm2", "scores-zero")
 class KeysOfAnotherPlace(Grouped):
     """Takes the values of a group for its keys, and the keys for values."""
 

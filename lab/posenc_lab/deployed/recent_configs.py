@@ -114,7 +114,7 @@ RECENT: Mapping[str, Mapping[str, Any]] = {
     "nemotron_h": {
         **SMALL,
         "model_type": "nemotron_h",
-        "head_dim": 64,
+        "head_dim": 32,
         "num_hidden_layers": 6,
         "hybrid_override_pattern": "M*E*-*",
         "rope_theta": 10000.0,
