@@ -113,7 +113,10 @@ def _checks(engine: Deployed, subject: Subject, length: int) -> Iterator[Check]:
     (dtype,) = subject.dtypes
     longest = _length(engine, subject, length), _allowed(engine, subject, length)
     rounded = ROUNDED_LIKE.get(engine.products, dtype)
-    checker = _Questions(engine, groups[subject.label], rounded, *longest)
+    group = groups[subject.label]
+    if group.layers:
+        engine = replace(engine, probe=engine.probe.at(group.layers[0]))
+    checker = _Questions(engine, group, rounded, *longest)
     for name, question in checker.questions():
 
         def run(

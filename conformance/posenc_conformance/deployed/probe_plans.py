@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import cycle, islice
 
 from posenc_conformance.deployed.architectures.tensor_layout import Family, Normed
 from posenc_conformance.deployed.instrument import (
@@ -13,6 +14,7 @@ from posenc_conformance.deployed.instrument import (
     HEADS,
     Biased,
     Bucketed,
+    Heads,
     Instrument,
     Tabled,
     channels_needed,
@@ -43,6 +45,9 @@ STEPS_OF_BUCKETS = 64
 """Number of distances that are measured in one request."""
 MOST_BUCKETS = 64
 """Largest number of buckets that can be told apart in every dtype."""
+
+Pairs = tuple[tuple[int, int], ...]
+"""Two channels that are rotated together, of each pair."""
 
 
 def planned(
@@ -138,12 +143,13 @@ def _turned(
 ) -> Instrument:
     """Return the plan of a probe of layers that rotate queries and keys."""
     size = int(group.parameters["head_dim"])
-    pairs = _pairs(group)
+    pairs, sizes = _sizes_of_heads(group, meaning)
     layers = _count_layers(config, meaning)
-    if layers * size > LARGEST:
+    largest = max((size, *(other.head_dim for other in sizes)))
+    if layers * largest > LARGEST:
         raise config.wrong(
             "num_hidden_layers",
-            f"it is {layers}, and a head has {size} channels: the probe would be too large",
+            f"it is {layers}, and a head has {largest} channels: the probe would be too large",
             f"the two together may make {LARGEST:,}",
         )
     heads = HEADS if of_model is None else of_model[0]
@@ -176,6 +182,7 @@ def _turned(
         gains,
         family.tied,
         family.encoder,
+        sizes=sizes,
     )
 
 
@@ -267,12 +274,35 @@ def _bucketed(name: str, config: Configuration, raw: Fields, meaning: Meaning) -
     )
 
 
+def _sizes_of_heads(group: Group, meaning: Meaning) -> tuple[Pairs, tuple[Heads, ...]]:
+    """Return the pairs of a group's heads, and what layers with larger or smaller heads have.
+
+    Each query of the chain asks a pair in every layer: the pairs of small heads are asked again.
+    """
+    own = _pairs(group)
+    others = [
+        other
+        for other in meaning.groups
+        if other.turns and other.parameters["head_dim"] != group.parameters["head_dim"]
+    ]
+    count = max(map(len, (own, *map(_pairs, others))))
+    sizes = [
+        Heads(other.layers, int(other.parameters["head_dim"]), _repeated(_pairs(other), count))
+        for other in others
+    ]
+    return _repeated(own, count), tuple(sizes)
+
+
+def _repeated(pairs: Pairs, count: int) -> Pairs:
+    return tuple(islice(cycle(pairs), count))
+
+
 def _count_layers(config: Configuration, meaning: Meaning) -> int:
     """Return the number of layers: that of a list of them, if the configuration has no number."""
     listed = sum(len(group.layers) for group in meaning.groups)
     return listed if config.get("num_hidden_layers") is None else config.whole("num_hidden_layers")
 
 
-def _pairs(group: Group) -> tuple[tuple[int, int], ...]:
+def _pairs(group: Group) -> Pairs:
     firsts, seconds = channels(group, rotated(group))
     return tuple(zip(firsts, seconds, strict=True))

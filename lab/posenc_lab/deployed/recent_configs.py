@@ -41,6 +41,23 @@ RECENT: Mapping[str, Mapping[str, Any]] = {
             "original_max_position_embeddings": 128,
         },
     },
+    "gemma4_text": {
+        **SMALL,
+        "model_type": "gemma4_text",
+        "head_dim": 32,
+        "global_head_dim": 64,
+        "num_hidden_layers": 4,
+        "layer_types": ["sliding_attention", "full_attention"] * 2,
+        "sliding_window": 180,
+        "rope_parameters": {
+            "full_attention": {
+                "partial_rotary_factor": 0.25,
+                "rope_theta": 1000000.0,
+                "rope_type": "proportional",
+            },
+            "sliding_attention": {"rope_theta": 10000.0, "rope_type": "default"},
+        },
+    },
     "internlm2": {
         **SMALL,
         "model_type": "internlm2",

@@ -5,6 +5,12 @@ from dataclasses import replace
 from functools import partial
 
 from posenc_conformance.deployed.architectures.encoders import ENCODERS
+from posenc_conformance.deployed.architectures.gemma import (
+    EPS_OF_GEMMA,
+    GEMMA_4,
+    NORMS_AROUND,
+    OF_GEMMA,
+)
 from posenc_conformance.deployed.architectures.hybrids import HYBRIDS
 from posenc_conformance.deployed.architectures.tensor_layout import (
     EXPERTS,
@@ -35,11 +41,6 @@ from posenc_conformance.models.configuration import Configuration, Fields
 
 GATED: Fields = {"intermediate_size": INTERMEDIATE, "hidden_act": "silu", "attention_bias": False}
 NORMS_BEHIND = Names(norms=("post_feedforward_layernorm",), norm_behind="post_attention_layernorm")
-NORMS_AROUND = Names(
-    norms=("input_layernorm", "pre_feedforward_layernorm"),
-    norm_behind="post_attention_layernorm",
-    norm_behind_feed_forward="post_feedforward_layernorm",
-)
 COHERE = Family(
     "CohereForCausalLM",
     names=Names(norms=("input_layernorm",)),
@@ -65,13 +66,6 @@ OF_DEEPSEEK: Fields = {
     "num_nextn_predict_layers": 0,
 }
 DEEPSEEK_3 = Family("DeepseekV3ForCausalLM", latent=True, fields=OF_DEEPSEEK)
-OF_GEMMA: Fields = {
-    "attention_bias": False,
-    "hidden_act": "gelu_pytorch_tanh",
-    "hidden_activation": "gelu_pytorch_tanh",
-}
-EPS_OF_GEMMA: Fields = {"rms_norm_eps": 1e-6}
-"""The eps of every Gemma; engines need not read it."""
 FALCON = Family(
     "FalconForCausalLM",
     attention=fused_by_head,
@@ -187,6 +181,7 @@ FAMILIES: Mapping[str, Family] = {
         fields={**OF_GEMMA, "attn_logit_softcapping": None, "final_logit_softcapping": None},
         defaults={**EPS_OF_GEMMA, "query_pre_attn_scalar": 256},
     ),
+    "gemma4_text": GEMMA_4,
     "glm": Family(
         "GlmForCausalLM",
         feed_forward=gated_as_one,

@@ -201,7 +201,7 @@ def _by_root(config: Fields, head_dim: int) -> float:
 
 
 def as_they_are(config: Fields, head_dim: int) -> float:
-    """Return the factor of scores in T5."""
+    """Return the factor of scores in T5, and in Gemma 4."""
     return 1.0
 
 
@@ -240,6 +240,8 @@ class Names:
     """The table that tells the first text of two from the second, if there is one."""
     head: tuple[str, str, str] = ("", "", "")
     """In an encoder, the matrix and the norm after the last layer, and the bias of logits."""
+    ones: tuple[str, ...] = ()
+    """Single numbers of a layer that multiply what it gives, all of them 1."""
     not_in_first: str = ""
     """The norm that is missing in the first layer."""
     norms_of_heads: tuple[str, str] = ("q_norm", "k_norm")
@@ -308,6 +310,8 @@ class Family:
     """The parts with biases: projections, out, norms, logits, the head of an encoder."""
     normed: Normed = Normed.NEVER
     """The part of queries and keys that goes through one norm before rotation."""
+    values_normed: bool = False
+    """Whether the values of each head go through a norm without weights."""
     bare: bool = False
     """Whether attention reads the hidden state itself, without a norm."""
     encoder: bool = False

@@ -47,7 +47,7 @@ def tensors(probe: Probe) -> Iterator[Tensor]:
         table = {number: row for number, row in rows.items() if number < count}
         yield f"{names.types}.weight", dense(shape, table)
     for number in range(plan.layers):
-        yield from _layer(probe, number)
+        yield from _layer(probe.at(number), number)
     if names.last_norm:
         yield from _norm(probe, names.last_norm, large if plan.encoder else 1.0)
     if plan.encoder:
@@ -86,6 +86,8 @@ def _layer(probe: Probe, number: int) -> Iterator[Tensor]:
         if number or norm != names.not_in_first:
             large = plan.encoder and family.bare
             yield from _norm(probe, f"{before}.{norm}", NORMED_IN_ENCODERS if large else 1.0)
+    for name in names.ones:
+        yield f"{before}.{name}", np.ones(1)
     if probe.normed_behind:
         yield from _norm(probe, f"{before}.{names.norm_behind}", probe.weight_behind)
     if family.silent is not None and number in plan.silent:
@@ -182,8 +184,9 @@ def _query(probe: Probe, layer: int) -> Floats:
     plan, rows = probe.plan, Rows()
     in_first, in_second = (head * plan.head_dim for head in plan.heads_of(layer))
     for number, (first, second) in enumerate(plan.pairs):
-        rows[in_first + first] = {number: 1.0}
-        rows[in_second + second] = {number: probe.larger_in_second}
+        # A pair that stands there twice is asked by two queries.
+        rows.setdefault(in_first + first, {})[number] = 1.0
+        rows.setdefault(in_second + second, {})[number] = probe.larger_in_second
     return dense((plan.heads * plan.head_dim, plan.hidden), rows)
 
 
@@ -223,7 +226,7 @@ def _out(probe: Probe, layer: int) -> Floats:
     for place, head in enumerate(heads):
         for neutral in (0, 1):
             row, column = plan.read + 2 * neutral + place, head * size + neutral
-            rows[row] = {column: 1.0}
+            rows[row] = {column: probe.out_weight}
             if plan.centred:
                 rows[plan.mirror(row)] = {column: -1.0}
     return dense((plan.hidden, plan.heads * size), rows)
