@@ -29,7 +29,9 @@ NEIGHBOURS = (
 """Types that rotate pairs of neighbouring channels (the interleaved layout)."""
 LOCAL = ("gemma3_text", "olmo3")
 """Types whose sliding layers rotate without scaling."""
-GEMMA = ("gemma", "gemma2", "gemma3_text")
+ADDS_ONE = ("gemma", "gemma2", "gemma3_text")
+"""Types whose norms add 1 to their weights."""
+GEMMA = (*ADDS_ONE, "gemma4_text")
 COHERE = ("cohere", "cohere2")
 
 
@@ -189,7 +191,7 @@ class Engine:
         eps = self.config.get("rms_norm_eps") or self.config["layer_norm_eps"]
         if self.config["model_type"] in (*COHERE, "olmo"):
             x = x - x.mean(axis=-1, keepdims=True)
-        if self.config["model_type"] in GEMMA:
+        if self.config["model_type"] in ADDS_ONE:
             weight = 1 + weight
         mean = (x.astype(np.float32) ** 2).mean(axis=-1, keepdims=True)
         return self.rounded(x / np.sqrt(mean + eps) * weight)
@@ -409,6 +411,7 @@ class Engine:
             "exaone4_5_text": "post_attention_layernorm",
             "gemma2": "post_attention_layernorm",
             "gemma3_text": "post_attention_layernorm",
+            "gemma4_text": "post_attention_layernorm",
             "glm4": "post_self_attn_layernorm",
             "olmo2": "post_attention_layernorm",
             "olmo3": "post_attention_layernorm",

@@ -17,6 +17,7 @@ from posenc_conformance.models.file import Model, with_configuration
 from posenc_lab.deployed import (
     caches,
     encoders,
+    gemma_4,
     hybrids,
     lengths,
     older,
@@ -32,6 +33,7 @@ from posenc_lab.deployed.engine import Engine, read_checkpoint
 LISTED = (
     caches,
     encoders,
+    gemma_4,
     hybrids,
     lengths,
     older,
