@@ -94,30 +94,36 @@ IMAGE_TOKENS: Fields = {
     "vision_end_token_id": 0,
 }
 """Tokens that stand for images: the one for padding, which no text has."""
+OF_QWEN_2: Fields = {
+    **VISION,
+    "patch_size": 14,
+    "window_size": 112,
+    "fullatt_block_indexes": [],
+}
 QWEN_2_5_VL = Family(
     "Qwen2_5_VLForConditionalGeneration",
     biased=frozenset({"projections"}),
     fields=GATED,
     around=Around(
         "qwen2_5_vl",
-        {**VISION, "model_type": "qwen2_5_vl_vision", "patch_size": 14, "window_size": 112}
-        | {"fullatt_block_indexes": [], "tokens_per_second": 2},
+        {**OF_QWEN_2, "model_type": "qwen2_5_vl_vision", "tokens_per_second": 2},
         _of_qwen_2,
         IMAGE_TOKENS,
     ),
 )
+OF_QWEN_3: Fields = {
+    **VISION,
+    "model_type": "qwen3_vl_vision",
+    "patch_size": 16,
+    "num_position_embeddings": PLACES,
+    "deepstack_visual_indexes": [],
+}
 QWEN_3_VL = Family(
     "Qwen3VLForConditionalGeneration",
     names=INSIDE,
     normed=Normed.BY_HEAD,
     fields=GATED,
-    around=Around(
-        "qwen3_vl",
-        {**VISION, "model_type": "qwen3_vl_vision", "patch_size": 16}
-        | {"num_position_embeddings": PLACES, "deepstack_visual_indexes": []},
-        _of_qwen_3,
-        IMAGE_TOKENS,
-    ),
+    around=Around("qwen3_vl", OF_QWEN_3, _of_qwen_3, IMAGE_TOKENS),
 )
 
 
@@ -167,8 +173,7 @@ WITH_IMAGES: Mapping[str, Family] = {
         fields=GATED,
         around=Around(
             "exaone4_5",
-            {**VISION, "model_type": "exaone4_5_vision", "patch_size": 14, "window_size": 112}
-            | {"fullatt_block_indexes": [], "num_key_value_heads": 2},
+            {**OF_QWEN_2, "model_type": "exaone4_5_vision", "num_key_value_heads": 2},
             _of_exaone,
             {"image_token_id": 0, "video_token_id": 0},
         ),
@@ -221,7 +226,7 @@ WITH_IMAGES: Mapping[str, Family] = {
         },
         around=Around(
             "qwen3_vl_moe",
-            {**QWEN_3_VL.around.vision, "model_type": "qwen3_vl_moe_vision"},
+            {**OF_QWEN_3, "model_type": "qwen3_vl_moe_vision"},
             _of_qwen_3,
             IMAGE_TOKENS,
         ),

@@ -33,8 +33,8 @@ def tensors(probe: Probe) -> Iterator[Tensor]:
         yield from two_texts.tensors(probe, plan)
         return
     shape = (len(plan.words), plan.hidden)
-    rows = shape[0] + family.rows_of_images
-    yield f"{names.embeddings}.weight", dense((rows, plan.hidden), plan.embeddings())
+    tokens = shape[0] + family.rows_of_images
+    yield f"{names.embeddings}.weight", dense((tokens, plan.hidden), plan.embeddings())
     large = NORMED_IN_ENCODERS if plan.encoder else EMBEDDED
     if names.norm_of_embeddings:
         yield from _norm(probe, names.norm_of_embeddings, large)
