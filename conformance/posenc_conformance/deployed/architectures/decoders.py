@@ -5,22 +5,17 @@ from dataclasses import replace
 from functools import partial
 
 from posenc_conformance.deployed.architectures.encoders import ENCODERS
-from posenc_conformance.deployed.architectures.gemma import (
-    EPS_OF_GEMMA,
-    GEMMA_4,
-    NORMS_AROUND,
-    OF_GEMMA,
-)
+from posenc_conformance.deployed.architectures.gemma import GEMMAS
 from posenc_conformance.deployed.architectures.hybrids import HYBRIDS
 from posenc_conformance.deployed.architectures.tensor_layout import (
     EXPERTS,
+    GATED,
     INTERMEDIATE,
     Family,
     Names,
     Normed,
     as_they_are,
     by_multiplier,
-    by_scalar,
     experts_beside_one,
     experts_of_gpt_oss,
     experts_of_minimax,
@@ -39,7 +34,6 @@ from posenc_conformance.deployed.architectures.tensor_layout import (
 from posenc_conformance.deployed.architectures.with_images import WITH_IMAGES
 from posenc_conformance.models.configuration import Configuration, Fields
 
-GATED: Fields = {"intermediate_size": INTERMEDIATE, "hidden_act": "silu", "attention_bias": False}
 NORMS_BEHIND = Names(norms=("post_feedforward_layernorm",), norm_behind="post_attention_layernorm")
 COHERE = Family(
     "CohereForCausalLM",
@@ -146,42 +140,7 @@ FAMILIES: Mapping[str, Family] = {
         "Exaone4ForCausalLM", names=NORMS_BEHIND, normed=Normed.BY_HEAD, bare=True, fields=GATED
     ),
     "falcon": FALCON,
-    "gemma": Family(
-        "GemmaForCausalLM",
-        tied=True,
-        stretched=True,
-        offset=1.0,
-        fields=OF_GEMMA,
-        defaults=EPS_OF_GEMMA,
-    ),
-    "gemma2": Family(
-        "Gemma2ForCausalLM",
-        names=NORMS_AROUND,
-        tied=True,
-        stretched=True,
-        offset=1.0,
-        capped=True,
-        scale=by_scalar,
-        fields=OF_GEMMA,
-        defaults={
-            **EPS_OF_GEMMA,
-            "query_pre_attn_scalar": 256,
-            "attn_logit_softcapping": 50.0,
-            "final_logit_softcapping": 30.0,
-        },
-    ),
-    "gemma3_text": Family(
-        "Gemma3ForCausalLM",
-        names=NORMS_AROUND,
-        normed=Normed.BY_HEAD,
-        tied=True,
-        stretched=True,
-        offset=1.0,
-        scale=by_scalar,
-        fields={**OF_GEMMA, "attn_logit_softcapping": None, "final_logit_softcapping": None},
-        defaults={**EPS_OF_GEMMA, "query_pre_attn_scalar": 256},
-    ),
-    "gemma4_text": GEMMA_4,
+    **GEMMAS,
     "glm": Family(
         "GlmForCausalLM",
         feed_forward=gated_as_one,

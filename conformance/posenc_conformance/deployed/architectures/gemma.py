@@ -1,5 +1,6 @@
 """What the versions of Gemma have in common, and the fourth one, whose layers differ."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from posenc_conformance.deployed.architectures.tensor_layout import (
@@ -7,6 +8,7 @@ from posenc_conformance.deployed.architectures.tensor_layout import (
     Names,
     Normed,
     as_they_are,
+    by_scalar,
 )
 from posenc_conformance.models.configuration import Fields
 
@@ -47,3 +49,42 @@ GEMMA_4 = Family(
     },
     defaults=EPS_OF_GEMMA,
 )
+GEMMAS: Mapping[str, Family] = {
+    "gemma": Family(
+        "GemmaForCausalLM",
+        tied=True,
+        stretched=True,
+        offset=1.0,
+        fields=OF_GEMMA,
+        defaults=EPS_OF_GEMMA,
+    ),
+    "gemma2": Family(
+        "Gemma2ForCausalLM",
+        names=NORMS_AROUND,
+        tied=True,
+        stretched=True,
+        offset=1.0,
+        capped=True,
+        scale=by_scalar,
+        fields=OF_GEMMA,
+        defaults={
+            **EPS_OF_GEMMA,
+            "query_pre_attn_scalar": 256,
+            "attn_logit_softcapping": 50.0,
+            "final_logit_softcapping": 30.0,
+        },
+    ),
+    "gemma3_text": Family(
+        "Gemma3ForCausalLM",
+        names=NORMS_AROUND,
+        normed=Normed.BY_HEAD,
+        tied=True,
+        stretched=True,
+        offset=1.0,
+        scale=by_scalar,
+        fields={**OF_GEMMA, "attn_logit_softcapping": None, "final_logit_softcapping": None},
+        defaults={**EPS_OF_GEMMA, "query_pre_attn_scalar": 256},
+    ),
+    "gemma4_text": GEMMA_4,
+}
+"""Gemma's versions, by type."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from posenc_conformance.deployed.architectures.tensor_layout import (
     EXPERTS,
+    GATED,
     INTERMEDIATE,
     Family,
     Names,
@@ -147,7 +148,6 @@ def _kinds(config: Fields) -> Sequence[str]:
     return next(config[name] for name in fields if config.get(name) is not None)
 
 
-GATED: Fields = {"intermediate_size": INTERMEDIATE, "hidden_act": "silu", "attention_bias": False}
 OF_EXPERTS: Fields = {
     "num_experts": EXPERTS,
     "num_experts_per_tok": 2,

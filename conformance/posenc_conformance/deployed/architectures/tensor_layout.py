@@ -13,6 +13,8 @@ from posenc_conformance.models.configuration import Fields
 
 INTERMEDIATE = 32
 """Channels of the feed-forward layers, whose weights are all zero."""
+GATED: Fields = {"intermediate_size": INTERMEDIATE, "hidden_act": "silu", "attention_bias": False}
+"""Fields of feed-forward layers with a gate, and of projections without biases."""
 EXPERTS = 4
 """Number of experts, of which two are chosen, in families with experts."""
 IDS = ("bos_token_id", "eos_token_id", "pad_token_id")

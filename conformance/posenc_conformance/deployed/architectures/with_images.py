@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from posenc_conformance.deployed.architectures.tensor_layout import (
     EXPERTS,
+    GATED,
     INTERMEDIATE,
     Around,
     Family,
@@ -86,7 +87,6 @@ def _experts(hidden: int) -> Iterator[Shaped]:
     yield "mlp.experts.down_proj", (EXPERTS, INTERMEDIATE, hidden)
 
 
-GATED: Fields = {"intermediate_size": INTERMEDIATE, "hidden_act": "silu", "attention_bias": False}
 IMAGE_TOKENS: Fields = {
     "image_token_id": 0,
     "video_token_id": 0,
