@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from posenc_conformance.checks import Options
-from posenc_conformance.checks.deployed import checks, subjects_of
+from posenc_conformance.checks.deployed import asked_groups, checks, subjects_of
 from posenc_conformance.checks.execution import execute
 from posenc_conformance.checks.request_patterns import Situations
 from posenc_conformance.commands.main import main
@@ -45,7 +45,7 @@ from posenc_conformance.deployed.kv_cache import CACHES
 from posenc_conformance.deployed.layer_questions import prompt_for, scores_of
 from posenc_conformance.deployed.measure import Measured, measure
 from posenc_conformance.deployed.mistakes import explain
-from posenc_conformance.deployed.probe_checkpoint import LARGEST_ACTIVATED
+from posenc_conformance.deployed.probe_checkpoint import LARGEST_ACTIVATED, text_of
 from posenc_conformance.deployed.prompts import keys_seen, shares_of
 from posenc_conformance.errors import UserError
 from posenc_conformance.judge.verdict import Verdict
@@ -178,7 +178,7 @@ def test_a_probe_keeps_what_decides_positions(model: Any, capsys: Any, tmp_path:
     as_released = decides(capsys.readouterr().out)
     assert as_released
     assert as_released == decides(output)
-    written = json.loads((tmp_path / "probe" / "config.json").read_text())
+    written = text_of(json.loads((tmp_path / "probe" / "config.json").read_text()))
     assert includes(written, {name: model.config[name] for name in model.config.keys() - SIZES})
 
 
@@ -214,6 +214,36 @@ def test_weights_are_exact_in_every_dtype(model: Any, dtype: Any) -> None:
         assert np.array_equal(values.astype(dtype), values)
 
 
+HYBRIDS = [model for model in OWN if probe_for(model).plan.silent]
+
+
+@pytest.mark.parametrize("model", HYBRIDS, ids=lambda model: model.title)
+def test_layers_that_no_text_asks_add_nothing(model: Any) -> None:
+    probe = probe_for(model)
+    asked = {layer for group in model.meaning.groups for layer in group.layers}
+    asked -= {*probe.plan.silent}
+    named = dict(tensors(probe))
+    of_layers = [
+        {name for name, values in named.items() if name.startswith(f"{place}.") and values.any()}
+        for place in map(probe.family.names.layer.format, range(probe.plan.layers))
+    ]
+    assert asked
+    for layer, names in enumerate(of_layers):
+        attends = any(name.endswith(("v_proj.weight", "kv_b_proj.weight")) for name in names)
+        assert attends == (layer in asked)
+
+
+def test_heads_of_two_sizes_are_asked_alike() -> None:
+    """Each query asks a pair in both kinds of layers, and every pair is asked."""
+    model = model_of("gemma4_text")
+    plan = probe_for(model).plan
+    for group in model.meaning.groups:
+        own = plan.at(group.layers[0])
+        assert own.head_dim == group.parameters["head_dim"]
+        assert len(own.pairs) == len(plan.pairs)
+        assert sorted({channel for pair in own.pairs for channel in pair}) == [*range(own.head_dim)]
+
+
 def test_weights_are_written_as_they_are() -> None:
     probe = probe_for(OWN[0])
     content = files_of(probe, "float16")["model.safetensors"]
@@ -241,7 +271,10 @@ def test_both_spellings_mean_the_same(model: Any, tmp_path: Path) -> None:
         json.loads(files_of(probe, "float32", spelt)["config.json"])
         for spelt in (dict, as_saved_by_transformers_5)
     )
-    assert not {"rope_scaling", "rope_theta", "torch_dtype"} & other.keys()
+    turns = any(group.turns for group in model.meaning.groups)
+    # A base that nothing reads stays where it is.
+    moved = {"torch_dtype", *(("rope_scaling", "rope_theta") if turns else ())}
+    assert not moved & text_of(other).keys()
     assert config["torch_dtype"] == other["dtype"]
     meanings = [meaning(configuration(fields, "here")) for fields in (config, other)]
     assert meanings[0] == meanings[1]
@@ -281,7 +314,7 @@ def test_one_request_reads_all_pairs(config: str) -> None:
 
     case = next(candidate for candidate in RIGHT if candidate.config == config)
     engine = Deployed(Counted(made(case)), model, probe)
-    measure(probe, engine, prompt_for(probe, model.meaning.groups[0], 64))
+    measure(probe, engine, prompt_for(probe, asked_groups(engine)[0], 64))
     assert counts == [len(probe.plan.pairs)]
 
 

@@ -18,6 +18,7 @@ from posenc_conformance.deployed.instrument import Tabled
 from posenc_conformance.deployed.layer_questions import scores_of
 from posenc_conformance.deployed.layer_sums import can_add_up
 from posenc_conformance.deployed.pictured import window_edge
+from posenc_conformance.deployed.probe_plans import still_groups
 from posenc_conformance.deployed.prompts import (
     BEHIND,
     DIGITS,
@@ -67,8 +68,9 @@ def subjects_of(engine: Deployed, dtype: str) -> list[Subject]:
 
 def asked_groups(engine: Deployed) -> list[Group]:
     """Return the groups of layers that a probe checks; for a table of positions, the only one."""
+    model = engine.model
     if engine.probe.turns:
-        return turned_groups(engine.model)
+        return turned_groups(model) or still_groups(model.configuration, model.meaning)
     calls = ("alibi_bias", "learned", "t5_bucket")
     return [group for group in engine.model.meaning.groups if group.call in calls]
 
@@ -111,7 +113,10 @@ def _checks(engine: Deployed, subject: Subject, length: int) -> Iterator[Check]:
     (dtype,) = subject.dtypes
     longest = _length(engine, subject, length), _allowed(engine, subject, length)
     rounded = ROUNDED_LIKE.get(engine.products, dtype)
-    checker = _Questions(engine, groups[subject.label], rounded, *longest)
+    group = groups[subject.label]
+    if group.layers:
+        engine = replace(engine, probe=engine.probe.at(group.layers[0]))
+    checker = _Questions(engine, group, rounded, *longest)
     for name, question in checker.questions():
 
         def run(

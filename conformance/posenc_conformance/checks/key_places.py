@@ -248,7 +248,8 @@ class KeyPlaces(Situations):
         if all(self._is_lost(measured) for measured in wrong):
             id, words = "keys-lost", f"{keys} have scores of 0"
         if derived == places:
-            words = f"{keys} have positions {_listed(_once(derived))}"
+            # Queries at their own positions tell the same position of each key.
+            id, words = "keys-misplaced", f"{keys} have positions {_listed(_once(derived))}"
             if size := _size_of_chunks(derived):
                 id, words = "chunks-restart", f"{words}, which start anew every {size:,} tokens"
             elif dtype := _rounded_in(derived):

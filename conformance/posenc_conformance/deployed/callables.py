@@ -331,6 +331,7 @@ def load_folder(name: str, dtype: str, kind: Kind, running: Running) -> Transfor
         import torch
         from transformers import (
             AutoModelForCausalLM,
+            AutoModelForImageTextToText,
             AutoModelForMaskedLM,
             AutoModelForSeq2SeqLM,
             GenerationConfig,
@@ -346,6 +347,8 @@ def load_folder(name: str, dtype: str, kind: Kind, running: Running) -> Transfor
         Kind.TWO_TEXTS: AutoModelForSeq2SeqLM,
     }
     _demand_no_code(Path(name))
+    if reads_images(Path(name)):
+        loaded[Kind.WRITES] = AutoModelForImageTextToText
     if "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(1)  # more threads wait for each other in so small a model
     try:
@@ -389,6 +392,13 @@ def _greedy(own: Any, kind: Any) -> Any:
         pad_token_id=own.pad_token_id,
         decoder_start_token_id=own.decoder_start_token_id,
     )
+
+
+def reads_images(folder: Path) -> bool:
+    """Return whether the model in a folder has a part for images, and no class without it."""
+    path = folder / "config.json"
+    config = read_json(path, LARGEST_CONFIGURATION, "write the probe again")
+    return isinstance(config, dict) and "vision_config" in config
 
 
 def _demand_no_code(folder: Path) -> None:

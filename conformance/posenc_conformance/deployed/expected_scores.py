@@ -120,7 +120,7 @@ def queries_and_key(probe: Probe, prompt: Prompt) -> tuple[Floats, Floats]:
 
 def roundings_of_reading(probe: Probe, prompt: Prompt) -> int:
     """Count the roundings after a score, once for the key and once for the neutral one."""
-    norms = probe.normed_behind + probe.norms_behind(prompt.layer)
+    norms = probe.normed_behind + probe.family.values_normed + probe.norms_behind(prompt.layer)
     in_head = probe.plan.encoder * ROUNDINGS_OF_A_HEAD
     return ROUNDINGS_OF_A_READING + in_head + norms * ROUNDINGS_OF_A_NORM
 

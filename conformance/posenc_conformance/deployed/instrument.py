@@ -26,10 +26,10 @@ bucket in two heads. The decoder looks up the encoder's readings.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -89,6 +89,16 @@ Rows = dict[int, dict[int, float]]
 
 
 @dataclass(frozen=True)
+class Heads:
+    """Layers whose heads are of another size than in the first group of layers."""
+
+    layers: tuple[int, ...]
+    head_dim: int
+    pairs: tuple[tuple[int, int], ...]
+    """Two channels for each query of the chain; a pair stands there twice if heads have fewer."""
+
+
+@dataclass(frozen=True)
 class Instrument:
     """The meaning of each token and channel of a probe."""
 
@@ -110,6 +120,10 @@ class Instrument:
     """Whether a decoder ties its embeddings: its last layer then adds the next token's channel."""
     encoder: bool = False
     """Whether all positions are read at the same time. Embeddings are then tied."""
+    silent: tuple[int, ...] = ()
+    """Layers without positions that no text asks: linear attention, attention to images."""
+    sizes: tuple[Heads, ...] = ()
+    """Other sizes of heads, where not all layers have the same."""
     asks: ClassVar[str] = "pairs"
     """The name of what the steps measure, for people."""
 
@@ -133,6 +147,11 @@ class Instrument:
     def share(self) -> float:
         """The part of a weight that a channel has if it shares the weight with its mirror."""
         return 0.5 if self.centred else 1.0
+
+    def at(self, layer: int) -> Self:
+        """Return the plan with the heads of a layer."""
+        own = next((size for size in self.sizes if layer in size.layers), None)
+        return self if own is None else replace(self, head_dim=own.head_dim, pairs=own.pairs)
 
     # Channels of the hidden state: one for each pair, then the following.
 

@@ -7,8 +7,9 @@ from itertools import starmap
 
 import numpy as np
 
+from posenc_conformance.deployed.architectures.tensor_layout import Normed
 from posenc_conformance.deployed.expected_scores import Scores, expected, noise
-from posenc_conformance.deployed.instrument import Biased, Bucketed, Tabled
+from posenc_conformance.deployed.instrument import HEADS, Biased, Bucketed, Tabled
 from posenc_conformance.deployed.instruments import (
     alibi_mistakes,
     learned_instrument,
@@ -19,9 +20,10 @@ from posenc_conformance.deployed.position_errors import wrong_places
 from posenc_conformance.deployed.probe_checkpoint import Probe
 from posenc_conformance.deployed.prompts import Prompt, keys_seen, shares_of
 from posenc_conformance.deployed.wrong_rotations import wrong_turns
-from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.models.file import Model
-from posenc_conformance.models.meaning import Group
+from posenc_conformance.models.layer_frequencies import rotated
+from posenc_conformance.models.meaning import Group, case_of, rows_of
 from posenc_conformance.models.misreadings import MISTAKES, changed_numbers
 
 BASES = (10000, 500000, 1000000, 100000, 150000, 5000000, 10000000, 8000000, 2000000)
@@ -34,6 +36,7 @@ MOST_CAPS = 16.0
 """Largest cap of scores that is tried, in units of the right one."""
 BISECTIONS = 60
 """Number of halvings after which a cap is known to the last digit."""
+ROTATED = "unrotated-layers-rotated"
 OF_BASE = ("base-ignored", "base-of-another-model")
 
 
@@ -77,11 +80,13 @@ def explain(
         made = t5_instrument.explanations(probe, group, model.meaning.context, found, dtype)
         return [candidate for candidate in starmap(Explanation, made) if candidate.fits(found)]
     own = next(candidate for candidate in model.meaning.groups if candidate.id == group.id)
+    meant = _of_text(own)
     single = [
-        (mistake.id, f"{mistake.what}{changed_numbers(own, made)}", made)
+        (mistake.id, f"{mistake.what}{changed_numbers(meant, made)}", made)
         for mistake in MISTAKES
-        for made in mistake.ways(own, model.meaning, model.configuration)
+        for made in mistake.ways(meant, model.meaning, model.configuration)
     ]
+    single += _turned_anyway(own, group, model)
     right = partial(expected, probe, dtype=dtype)
     alone = _known(probe, group, model, single, right, found)
     fits = [candidate for candidate in alone if candidate.fits(found)]
@@ -91,6 +96,46 @@ def explain(
 
 Made = tuple[str, str, Group]
 """A mistake, its description, and the group with the mistake."""
+
+
+def _of_text(group: Group) -> Group:
+    """Return a group that a text cannot tell from the given one: M-RoPE is RoPE for a text."""
+    if group.scheme != "m-rope":
+        return group
+    size, width = int(group.parameters["head_dim"]), rotated(group)
+    part = {"rotary_dim": width} if width < size else {}
+    return replace(
+        group,
+        scheme="rope",
+        call="rope",
+        combination=str(group.conventions["layout"]),
+        parameters={"head_dim": size, "base": group.parameters["base"], **part},
+    )
+
+
+def _turned_anyway(own: Group, group: Group, model: Model) -> list[Made]:
+    """Return the layers of a model without rotation as if they were rotated.
+
+    Its configuration may have a base all the same.
+    """
+    if own.call is not None or any(other.turns for other in model.meaning.groups):
+        return []
+    given = model.configuration.get("rope_theta")
+    return [
+        (
+            ROTATED,
+            f"layers without positions rotated, with the base {base:,} and {words}",
+            replace(
+                group,
+                scheme="rope",
+                call="rope",
+                combination=layout,
+                parameters={"head_dim": group.parameters["head_dim"], "base": base},
+            ),
+        )
+        for base in dict.fromkeys((*([given] if given else []), *BASES))
+        for layout, words in (("half", "halves paired"), ("interleaved", "neighbours paired"))
+    ]
 
 
 def _known(
@@ -107,6 +152,10 @@ def _known(
     if group.turns:
         for id, words, turn in wrong_turns(group):
             yield Explanation(id, f"matches {words}", partial(right, group, turn=turn))
+        if probe.family.normed is not Normed.NEVER:
+            words = "matches queries and keys that are normed behind the rotation"
+            normed = partial(_normed_behind, probe, group)
+            yield Explanation("norm-after-rotation", words, partial(right, group, turn=normed))
         for id, words, places in wrong_places(model.meaning.context, writes=not probe.plan.encoder):
             at = partial(_at, group, right, places)
             yield Explanation(id, f"matches {words}", at)
@@ -118,6 +167,17 @@ def _known(
         scores = partial(_uncapped_logits, probe, group, right, probe.logit_cap)
         yield Explanation("logit-cap-missing", "matches logits that nothing caps", scores)
     yield from _of_size(probe, group, right, found)
+
+
+def _normed_behind(probe: Probe, group: Group, x: Floats, rows: Ints) -> Floats:
+    """Rotate rows before their norm: its weights differ in the two channels of a pair."""
+    weights = probe.weights_of_query_norm().reshape(-1, probe.plan.head_dim)[:HEADS]
+    in_heads = np.ones_like(x)
+    in_heads[:-1] = np.resize(weights, x[:-1].shape)
+    turned = x / in_heads
+    if group.call is not None:
+        turned = case_of(group, {"x": turned, "positions": rows_of(group, rows)}).truth
+    return np.asarray(turned * in_heads)
 
 
 def _uncapped_logits(

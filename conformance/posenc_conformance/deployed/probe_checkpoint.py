@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -79,6 +79,8 @@ UNREADABLE: Mapping[tuple[str, ...], str] = {
     ("clip_text_model",): "it gives vectors, and what is read are log-probabilities",
 }
 """Types whose positions cannot be read from completions, each with the reason."""
+OF_IMAGES = "vision"
+"""What a configuration says of attention in both directions if only tokens of images have it."""
 LEFT_OUT = ("quantization_config", "auto_map", "torch_dtype", "dtype", "_name_or_path")
 """Fields of a released configuration that a probe omits."""
 
@@ -97,6 +99,16 @@ class Probe:
     def eps(self) -> float:
         """The term that norms add to a mean square."""
         return float(self.config[self.family.eps]) if self.family.eps else 1e-5
+
+    def at(self, layer: int) -> "Probe":
+        """Return the probe with the heads of a layer, where not all have the same size."""
+        plan = self.plan.at(layer)
+        return self if plan is self.plan else replace(self, plan=plan)
+
+    def whole(self, text: Fields) -> Fields:
+        """Return the configuration of the checkpoint for that of its text part."""
+        around = self.family.around
+        return text if around is None else around.whole(text)
 
     @property
     def turns(self) -> bool:
@@ -168,7 +180,7 @@ class Probe:
     def _largest(self, weight: float, gain: int) -> float:
         """Compute ``largest_score`` for a given weight of keys."""
         query, key = self._read(), self._read(value_of(gain))
-        count, size = len(self.plan.pairs), self.plan.head_dim
+        count, size = len({*self.plan.pairs}), self.plan.head_dim
         if self.family.normed is Normed.BY_HEAD:
             query = self._normed(query, 1 / size)
             key = self._normed(key, count / size)
@@ -297,7 +309,7 @@ class Probe:
             square = (large**2).sum(axis=(-2, -1), keepdims=True) / self.plan.hidden
             mean = large.sum(axis=(-2, -1), keepdims=True) / self.plan.hidden
             return np.asarray(self.plan.read_in_encoders * large / np.sqrt(square - mean**2))
-        added = shares * self.value_weight * self._value_read(gain)
+        added = shares * self._value_made(gain) * self.out_weight
         if self.normed_behind:
             square = (added**2).sum(axis=(1, 2), keepdims=True) / self.plan.hidden
             added = self.weight_behind * added / np.sqrt(square + self.eps)
@@ -311,11 +323,27 @@ class Probe:
         target = LARGE_VALUE if self.normed_behind else self.plan.gains[-1] / self._reading
         return power_below(target / self._value_read(self.plan.gains[-1]))
 
+    @property
+    def out_weight(self) -> float:
+        """The weight of attention's output; a power of two.
+
+        Where values are normed, it makes them as large as where they are not.
+        """
+        made = self._value_made(self.plan.gains[-1])
+        return power_below(LARGE_VALUE / made) if self.family.values_normed else 1.0
+
+    def _value_made(self, gain: int) -> float:
+        """Compute the size of a value as attention adds it."""
+        made = self.value_weight * self._value_read(gain)
+        return self._normed(made, 1 / self.plan.head_dim) if self.family.values_normed else made
+
     def _value_read(self, gain: int) -> float:
         """Compute the size of a value's channel as the weight of values reads it."""
         part = value_of(gain)
         read = self._read(part)
-        return part * read if self.latent is None else self.latent.value_of(part, read, self.eps)
+        if self.latent is not None:
+            return self.latent.value_of(part, read, self.eps)
+        return self.family.passed * part * read
 
 
 def probe_of(
@@ -344,7 +372,8 @@ def probe_of(
             f"types that a probe can be made of are {', '.join(FAMILIES)}",
         )
     is_encoder_alone = config.type == "t5" and len(meaning.groups) == 1
-    if raw.get("use_bidirectional_attention") or is_encoder_alone:
+    both_ways = raw.get("use_bidirectional_attention") not in (None, False, OF_IMAGES)
+    if both_ways or is_encoder_alone:
         raise UserError(
             f"{config.where}: no probe can be made of a model that reads texts in both directions",
             "a probe writes its own queries, one behind the other",
@@ -369,7 +398,7 @@ def probe_of(
         **{name: value for name, value in family.defaults.items() if name not in raw},
     }
     if family.latent:
-        changed |= fields_of(raw, plan.layers)
+        changed |= fields_of({**family.fields, **raw}, plan.layers)
     if isinstance(plan, Bucketed):
         decoder = plan.layers - plan.encoder_layers
         changed |= {"num_hidden_layers": plan.encoder_layers, "num_decoder_layers": decoder}
@@ -385,6 +414,8 @@ def probe_of(
         name = family.spelt.get(field) or _spelt(field, raw)
         inner = isinstance(value, Mapping) and isinstance(fields.get(name), Mapping)
         fields[name] = {**fields[name], **value} if inner else value
+    for name, others in family.also.items():
+        fields |= dict.fromkeys(others, fields[name])
     return Probe(plan, family, fields)
 
 

@@ -1,6 +1,8 @@
 """Plans of probes: how many layers, heads and channels measure the positions of a model."""
 
 import math
+from dataclasses import replace
+from itertools import cycle, islice
 
 from posenc_conformance.deployed.architectures.tensor_layout import Family, Normed
 from posenc_conformance.deployed.instrument import (
@@ -12,6 +14,7 @@ from posenc_conformance.deployed.instrument import (
     HEADS,
     Biased,
     Bucketed,
+    Heads,
     Instrument,
     Tabled,
     channels_needed,
@@ -21,8 +24,9 @@ from posenc_conformance.deployed.instruments.alibi_slopes import in_twos, slopes
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.configuration import Configuration, Fields
 from posenc_conformance.models.layer_frequencies import channels, rotated
-from posenc_conformance.models.layer_kinds import divided
+from posenc_conformance.models.layer_kinds import WITHOUT_POSITIONS, divided
 from posenc_conformance.models.meaning import Group, Meaning
+from posenc_conformance.models.misreadings import unturned
 
 LARGEST = 2**15
 """Largest product of the number of layers and the channels of a head; beyond it a probe would be
@@ -42,6 +46,9 @@ STEPS_OF_BUCKETS = 64
 MOST_BUCKETS = 64
 """Largest number of buckets that can be told apart in every dtype."""
 
+Pairs = tuple[tuple[int, int], ...]
+"""Two channels that are rotated together, of each pair."""
+
 
 def planned(
     name: str,
@@ -55,9 +62,10 @@ def planned(
 
     Raises UserError for layers that a probe cannot measure.
     """
-    for group in meaning.groups:
+    for group in (*meaning.groups, *still_groups(config, meaning)):
         if group.turns:
-            return _turned(name, config, raw, group, family, heads)
+            plan = _turned(name, config, raw, group, meaning, family, heads)
+            return replace(plan, silent=_silent(meaning))
         if group.scheme == "alibi":
             return _biased(name, config, group, family)
         if group.call == "learned":
@@ -69,6 +77,24 @@ def planned(
         "can be asked",
         "give one that rotates queries and keys, or has biases or a table of positions",
     )
+
+
+def still_groups(config: Configuration, meaning: Meaning) -> list[Group]:
+    """Return the groups of a model that rotates nothing: their pairs must stay as they are.
+
+    Empty if any group has positions.
+    """
+    if any(group.call is not None for group in meaning.groups):
+        return []
+    asked = [group for group in meaning.groups if group.attention not in WITHOUT_POSITIONS]
+    size = config.get("qk_rope_head_dim") or config.get("head_dim") or divided(config)
+    return [unturned(group, replace(group, parameters={"head_dim": size})) for group in asked]
+
+
+def _silent(meaning: Meaning) -> tuple[int, ...]:
+    """Return the layers without attention to the text."""
+    groups = (group for group in meaning.groups if group.attention in WITHOUT_POSITIONS)
+    return tuple(sorted(layer for group in groups for layer in group.layers))
 
 
 def is_grouped(config: Configuration, raw: Fields) -> bool:
@@ -111,17 +137,19 @@ def _turned(
     config: Configuration,
     raw: Fields,
     group: Group,
+    meaning: Meaning,
     family: Family,
     of_model: tuple[int, int] | None,
 ) -> Instrument:
     """Return the plan of a probe of layers that rotate queries and keys."""
     size = int(group.parameters["head_dim"])
-    pairs = _pairs(group)
-    layers = config.whole("num_hidden_layers")
-    if layers * size > LARGEST:
+    pairs, sizes = _sizes_of_heads(group, meaning)
+    layers = _count_layers(config, meaning)
+    largest = max((size, *(other.head_dim for other in sizes)))
+    if layers * largest > LARGEST:
         raise config.wrong(
             "num_hidden_layers",
-            f"it is {layers}, and a head has {size} channels: the probe would be too large",
+            f"it is {layers}, and a head has {largest} channels: the probe would be too large",
             f"the two together may make {LARGEST:,}",
         )
     heads = HEADS if of_model is None else of_model[0]
@@ -131,7 +159,7 @@ def _turned(
     written = 0 if family.tied or family.encoder else len(gains)
     needed, step = channels_needed(len(pairs), layers, family.centred, family.tied, written)
     hidden = needed
-    if config.get("head_dim") is None and size == divided(config):
+    if not family.latent and config.get("head_dim") is None and size == divided(config):
         # An engine computes head_dim from these two.
         while of_model is None and (heads * size < needed or heads * size % step):
             heads += HEADS
@@ -154,6 +182,7 @@ def _turned(
         gains,
         family.tied,
         family.encoder,
+        sizes=sizes,
     )
 
 
@@ -245,6 +274,35 @@ def _bucketed(name: str, config: Configuration, raw: Fields, meaning: Meaning) -
     )
 
 
-def _pairs(group: Group) -> tuple[tuple[int, int], ...]:
+def _sizes_of_heads(group: Group, meaning: Meaning) -> tuple[Pairs, tuple[Heads, ...]]:
+    """Return the pairs of a group's heads, and what layers with larger or smaller heads have.
+
+    Each query of the chain asks a pair in every layer: the pairs of small heads are asked again.
+    """
+    own = _pairs(group)
+    others = [
+        other
+        for other in meaning.groups
+        if other.turns and other.parameters["head_dim"] != group.parameters["head_dim"]
+    ]
+    count = max(map(len, (own, *map(_pairs, others))))
+    sizes = [
+        Heads(other.layers, int(other.parameters["head_dim"]), _repeated(_pairs(other), count))
+        for other in others
+    ]
+    return _repeated(own, count), tuple(sizes)
+
+
+def _repeated(pairs: Pairs, count: int) -> Pairs:
+    return tuple(islice(cycle(pairs), count))
+
+
+def _count_layers(config: Configuration, meaning: Meaning) -> int:
+    """Return the number of layers: that of a list of them, if the configuration has no number."""
+    listed = sum(len(group.layers) for group in meaning.groups)
+    return listed if config.get("num_hidden_layers") is None else config.whole("num_hidden_layers")
+
+
+def _pairs(group: Group) -> Pairs:
     firsts, seconds = channels(group, rotated(group))
     return tuple(zip(firsts, seconds, strict=True))

@@ -9,7 +9,7 @@ import numpy as np
 from posenc_conformance.deployed.expected_scores import Turn
 from posenc_conformance.judge.arrays import Floats, Ints, round_to
 from posenc_conformance.models.layer_frequencies import channels, frequencies, rotated
-from posenc_conformance.models.meaning import Group
+from posenc_conformance.models.meaning import Group, case_of, rows_of
 from posenc_conformance.models.misreadings import longer
 
 Named = tuple[str, str, Turn]
@@ -61,6 +61,9 @@ def wrong_turns(group: Group) -> Iterator[Named]:
         yield id, words, partial(_times, own, query, key)
     if group.conventions["layout"] == "half":
         yield from _permuted(own, width)
+    if "sections" in group.parameters:
+        words = "only the pairs of time turned, as if height and width of a text were 0"
+        yield "axes-missing", words, partial(_on_one_axis, group)
     for id, words, omega in _other_frequencies(group, own.omega):
         yield id, words, replace(own, omega=omega)
     for dtype in ("bfloat16", "float16"):
@@ -71,6 +74,12 @@ def wrong_turns(group: Group) -> Iterator[Named]:
 def _times(own: Turning, query: int, key: int, x: Floats, rows: Ints) -> Floats:
     """Rotate queries and the key to multiples of their positions."""
     return own(x, rows * np.array([*[query] * (len(rows) - 1), key]))
+
+
+def _on_one_axis(group: Group, x: Floats, rows: Ints) -> Floats:
+    """Rotate rows to positions of which two axes are 0."""
+    on_axes = rows_of(group, rows) * np.array([[1], [0], [0]])
+    return np.asarray(case_of(group, {"x": x, "positions": on_axes}).truth)
 
 
 def _rounded(own: Turning, dtype: str, x: Floats, rows: Ints) -> Floats:
@@ -101,6 +110,10 @@ def _other_frequencies(group: Group, omega: Floats) -> Iterator[tuple[str, str, 
     yield "frequencies-reversed", "frequencies in the other order", omega[::-1]
     yield "exponent-of-d-2", "exponents t/(d/2 - 1)", base ** (-steps / max(count - 1, 1))
     yield "exponent-halved", "exponents t/d", base ** (-steps / (2 * count))
+    if "sections" in group.parameters:
+        anew = [base ** (-np.arange(size) / size) for size in group.parameters["sections"]]
+        words = "frequencies that begin anew with each axis"
+        yield "frequencies-restarted", words, np.concatenate(anew)
     if "factor" in group.parameters:
         plain = base ** (-steps / count)
         words = "all positions divided by the factor"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from posenc_lab.deployed.engine import Config, Engine
+from posenc_lab.deployed.recent_configs import RECENT
 
 CONFIGS: Mapping[str, Config] = {
     "llama": {
@@ -510,6 +511,7 @@ CONFIGS: Mapping[str, Config] = {
         "rope_theta": 2000000.0,
         "no_rope_layer_interval": 2,
     },
+    **RECENT,
 }
 """Small configurations with the positional encodings of released models."""
 

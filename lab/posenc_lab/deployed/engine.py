@@ -16,11 +16,22 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 Config = Mapping[str, Any]
 SAFETENSORS = {"F32": np.float32, "F16": np.float16}
-NEIGHBOURS = ("cohere", "cohere2", "deepseek_v2", "deepseek_v3", "glm", "glm4", "llama4_text")
+NEIGHBOURS = (
+    "cohere",
+    "cohere2",
+    "deepseek_v2",
+    "deepseek_v3",
+    "glm",
+    "glm4",
+    "kimi_k2",
+    "llama4_text",
+)
 """Types that rotate pairs of neighbouring channels (the interleaved layout)."""
 LOCAL = ("gemma3_text", "olmo3")
 """Types whose sliding layers rotate without scaling."""
-GEMMA = ("gemma", "gemma2", "gemma3_text")
+ADDS_ONE = ("gemma", "gemma2", "gemma3_text")
+"""Types whose norms add 1 to their weights."""
+GEMMA = (*ADDS_ONE, "gemma4_text")
 COHERE = ("cohere", "cohere2")
 
 
@@ -180,7 +191,7 @@ class Engine:
         eps = self.config.get("rms_norm_eps") or self.config["layer_norm_eps"]
         if self.config["model_type"] in (*COHERE, "olmo"):
             x = x - x.mean(axis=-1, keepdims=True)
-        if self.config["model_type"] in GEMMA:
+        if self.config["model_type"] in ADDS_ONE:
             weight = 1 + weight
         mean = (x.astype(np.float32) ** 2).mean(axis=-1, keepdims=True)
         return self.rounded(x / np.sqrt(mean + eps) * weight)
@@ -206,7 +217,7 @@ class Engine:
 
     def turns(self, layer: int) -> bool:
         """Return whether a layer rotates queries and keys."""
-        if self.config["model_type"] in ("cohere2", "exaone4"):
+        if self.config["model_type"] in ("cohere2", "exaone4", "exaone4_5_text"):
             return self.window(layer) is not None
         every = self.config.get("no_rope_layer_interval")
         return every is None or (layer + 1) % every != 0
@@ -397,8 +408,10 @@ class Engine:
         """Return the output of attention, normed in types with a norm after attention."""
         name = {
             "exaone4": "post_attention_layernorm",
+            "exaone4_5_text": "post_attention_layernorm",
             "gemma2": "post_attention_layernorm",
             "gemma3_text": "post_attention_layernorm",
+            "gemma4_text": "post_attention_layernorm",
             "glm4": "post_self_attn_layernorm",
             "olmo2": "post_attention_layernorm",
             "olmo3": "post_attention_layernorm",

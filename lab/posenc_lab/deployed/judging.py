@@ -17,8 +17,11 @@ from posenc_conformance.models.file import Model, with_configuration
 from posenc_lab.deployed import (
     caches,
     encoders,
+    gemma_4,
+    hybrids,
     lengths,
     older,
+    recent,
     right,
     shifting,
     two_texts,
@@ -30,8 +33,11 @@ from posenc_lab.deployed.engine import Engine, read_checkpoint
 LISTED = (
     caches,
     encoders,
+    gemma_4,
+    hybrids,
     lengths,
     older,
+    recent,
     right,
     shifting,
     two_texts,

@@ -2,17 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from posenc_conformance.deployed.architectures.encoders import ENCODERS
+from posenc_conformance.deployed.architectures.gemma import GEMMAS
+from posenc_conformance.deployed.architectures.hybrids import HYBRIDS
 from posenc_conformance.deployed.architectures.tensor_layout import (
     EXPERTS,
+    GATED,
     INTERMEDIATE,
     Family,
     Names,
     Normed,
     as_they_are,
     by_multiplier,
-    by_scalar,
     experts_beside_one,
     experts_of_gpt_oss,
     experts_of_minimax,
@@ -22,20 +25,16 @@ from posenc_conformance.deployed.architectures.tensor_layout import (
     fused_by_head,
     gated_as_one,
     gated_elsewhere,
+    gated_of_internlm,
     of_opt,
     plain,
     turned_about,
     wide,
 )
+from posenc_conformance.deployed.architectures.with_images import WITH_IMAGES
 from posenc_conformance.models.configuration import Configuration, Fields
 
-GATED: Fields = {"intermediate_size": INTERMEDIATE, "hidden_act": "silu", "attention_bias": False}
 NORMS_BEHIND = Names(norms=("post_feedforward_layernorm",), norm_behind="post_attention_layernorm")
-NORMS_AROUND = Names(
-    norms=("input_layernorm", "pre_feedforward_layernorm"),
-    norm_behind="post_attention_layernorm",
-    norm_behind_feed_forward="post_feedforward_layernorm",
-)
 COHERE = Family(
     "CohereForCausalLM",
     names=Names(norms=("input_layernorm",)),
@@ -60,13 +59,7 @@ OF_DEEPSEEK: Fields = {
     "moe_intermediate_size": INTERMEDIATE,
     "num_nextn_predict_layers": 0,
 }
-OF_GEMMA: Fields = {
-    "attention_bias": False,
-    "hidden_act": "gelu_pytorch_tanh",
-    "hidden_activation": "gelu_pytorch_tanh",
-}
-EPS_OF_GEMMA: Fields = {"rms_norm_eps": 1e-6}
-"""The eps of every Gemma; engines need not read it."""
+DEEPSEEK_3 = Family("DeepseekV3ForCausalLM", latent=True, fields=OF_DEEPSEEK)
 FALCON = Family(
     "FalconForCausalLM",
     attention=fused_by_head,
@@ -142,46 +135,12 @@ FAMILIES: Mapping[str, Family] = {
     "cohere": COHERE,
     "cohere2": replace(COHERE, architecture="Cohere2ForCausalLM"),
     "deepseek_v2": Family("DeepseekV2ForCausalLM", latent=True, fields=OF_DEEPSEEK),
-    "deepseek_v3": Family("DeepseekV3ForCausalLM", latent=True, fields=OF_DEEPSEEK),
+    "deepseek_v3": DEEPSEEK_3,
     "exaone4": Family(
         "Exaone4ForCausalLM", names=NORMS_BEHIND, normed=Normed.BY_HEAD, bare=True, fields=GATED
     ),
     "falcon": FALCON,
-    "gemma": Family(
-        "GemmaForCausalLM",
-        tied=True,
-        stretched=True,
-        offset=1.0,
-        fields=OF_GEMMA,
-        defaults=EPS_OF_GEMMA,
-    ),
-    "gemma2": Family(
-        "Gemma2ForCausalLM",
-        names=NORMS_AROUND,
-        tied=True,
-        stretched=True,
-        offset=1.0,
-        capped=True,
-        scale=by_scalar,
-        fields=OF_GEMMA,
-        defaults={
-            **EPS_OF_GEMMA,
-            "query_pre_attn_scalar": 256,
-            "attn_logit_softcapping": 50.0,
-            "final_logit_softcapping": 30.0,
-        },
-    ),
-    "gemma3_text": Family(
-        "Gemma3ForCausalLM",
-        names=NORMS_AROUND,
-        normed=Normed.BY_HEAD,
-        tied=True,
-        stretched=True,
-        offset=1.0,
-        scale=by_scalar,
-        fields={**OF_GEMMA, "attn_logit_softcapping": None, "final_logit_softcapping": None},
-        defaults={**EPS_OF_GEMMA, "query_pre_attn_scalar": 256},
-    ),
+    **GEMMAS,
     "glm": Family(
         "GlmForCausalLM",
         feed_forward=gated_as_one,
@@ -267,6 +226,20 @@ FAMILIES: Mapping[str, Family] = {
         },
         defaults={"attention_multiplier": 1.0},
     ),
+    "internlm2": Family(
+        "InternLM2ForCausalLM",
+        attention=partial(fused_by_head, name="wqkv"),
+        feed_forward=gated_of_internlm,
+        names=Names(
+            embeddings="model.tok_embeddings",
+            attention="attention",
+            out="wo",
+            norms=("attention_norm", "ffn_norm"),
+            logits="output",
+        ),
+        fields={"intermediate_size": INTERMEDIATE, "hidden_act": "silu", "bias": False},
+    ),
+    "kimi_k2": DEEPSEEK_3,
     "llama": Family("LlamaForCausalLM", fields=GATED),
     "llama4_text": Family(
         "Llama4ForCausalLM",
@@ -296,6 +269,11 @@ FAMILIES: Mapping[str, Family] = {
             "scoring_func": "sigmoid",
             "use_mtp": False,
         },
+    ),
+    "mimo": Family(
+        "MiMoForCausalLM",
+        biased=frozenset({"projections"}),
+        fields={**GATED, "attention_bias": True, "num_nextn_predict_layers": 0},
     ),
     "ministral": Family("MinistralForCausalLM", fields=GATED),
     "ministral3": Family("Ministral3ForCausalLM", fields=GATED),
@@ -456,6 +434,8 @@ FAMILIES: Mapping[str, Family] = {
             "decoder_start_token_id": 0,
         },
     ),
+    **HYBRIDS,
+    **WITH_IMAGES,
     **ENCODERS,
 }
 """The families that can have a probe, by ``model_type``."""

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +13,11 @@ from posenc_conformance.models.configuration import Fields
 
 INTERMEDIATE = 32
 """Channels of the feed-forward layers, whose weights are all zero."""
+GATED: Fields = {"intermediate_size": INTERMEDIATE, "hidden_act": "silu", "attention_bias": False}
+"""Fields of feed-forward layers with a gate, and of projections without biases."""
 EXPERTS = 4
 """Number of experts, of which two are chosen, in families with experts."""
+IDS = ("bos_token_id", "eos_token_id", "pad_token_id")
 Tensor = tuple[str, Floats]
 Shaped = tuple[str, tuple[int, ...]]
 """The name and the shape of a tensor of zeros."""
@@ -54,14 +58,29 @@ APART = apart_as("q_proj", "k_proj", "v_proj")
 """Yields the projections of a layer under their most common names."""
 
 
-def fused_by_head(layer: Layer) -> Iterator[Tensor]:
+def fused_by_head(layer: Layer, name: str = "query_key_value") -> Iterator[Tensor]:
     """Yield the projections of a layer as one tensor, grouped by key head."""
     parts = [
         part.reshape(layer.kv_heads, -1, part.shape[-1])
         for part in (layer.query, layer.key, layer.value)
     ]
     fused = np.concatenate(parts, axis=1)
-    yield "query_key_value", fused.reshape(-1, fused.shape[-1])
+    yield name, fused.reshape(-1, fused.shape[-1])
+
+
+def gated_by_head(layer: Layer) -> Iterator[Tensor]:
+    """Yield the projections of a layer whose output goes through a gate of each head.
+
+    The gate's rows follow the query's in each head. They are zero, so the gate passes a half.
+    """
+    size = len(layer.key) // layer.kv_heads
+    query = layer.query.reshape(-1, size, layer.query.shape[-1])
+    yield (
+        "q_proj",
+        np.concatenate([query, np.zeros_like(query)], axis=1).reshape(-1, query.shape[-1]),
+    )
+    yield "k_proj", layer.key
+    yield "v_proj", layer.value
 
 
 def _gated(hidden: int) -> Iterator[Shaped]:
@@ -81,6 +100,13 @@ def gated_as_one(hidden: int) -> Iterator[Shaped]:
     """Yield a feed-forward layer whose gate is part of a larger matrix."""
     yield "mlp.gate_up_proj.weight", (2 * INTERMEDIATE, hidden)
     yield "mlp.down_proj.weight", (hidden, INTERMEDIATE)
+
+
+def gated_of_internlm(hidden: int) -> Iterator[Shaped]:
+    """Yield a feed-forward layer with a gate, under InternLM2's names."""
+    yield "feed_forward.w1.weight", (INTERMEDIATE, hidden)
+    yield "feed_forward.w3.weight", (INTERMEDIATE, hidden)
+    yield "feed_forward.w2.weight", (hidden, INTERMEDIATE)
 
 
 def experts_of_mixtral(hidden: int) -> Iterator[Shaped]:
@@ -177,7 +203,7 @@ def _by_root(config: Fields, head_dim: int) -> float:
 
 
 def as_they_are(config: Fields, head_dim: int) -> float:
-    """Return the factor of scores in T5."""
+    """Return the factor of scores in T5, and in Gemma 4."""
     return 1.0
 
 
@@ -216,8 +242,45 @@ class Names:
     """The table that tells the first text of two from the second, if there is one."""
     head: tuple[str, str, str] = ("", "", "")
     """In an encoder, the matrix and the norm after the last layer, and the bias of logits."""
+    ones: tuple[str, ...] = ()
+    """Single numbers of a layer that multiply what it gives, all of them 1."""
     not_in_first: str = ""
     """The norm that is missing in the first layer."""
+    norms_of_heads: tuple[str, str] = ("q_norm", "k_norm")
+    """The norms of queries and of keys, if there are any."""
+    gate: tuple[str, str, str] = ("mlp.gate_proj", "mlp.up_proj", "mlp.down_proj")
+    """The matrices of a feed-forward layer with a gate, if embeddings are tied."""
+
+
+@dataclass(frozen=True)
+class Around:
+    """What surrounds the text part of a model that reads images too."""
+
+    type: str
+    """The ``model_type`` of the whole."""
+    vision: Fields
+    """The configuration of the part for images, as small as possible."""
+    tensors: Callable[[int], Iterable[Shaped]]
+    """The tensors of that part, all of them zero, for the hidden size of the text part."""
+    fields: Fields = field(default_factory=dict)
+    """Other fields of the whole configuration."""
+
+    def whole(self, text: Fields) -> dict[str, Any]:
+        """Return the configuration of the whole for that of its text part."""
+        shared = {name: text[name] for name in SHARED if name in text}
+        vision = {**self.vision, "out_hidden_size": text["hidden_size"]}
+        own = {name: value for name, value in text.items() if name != "architectures"}
+        return {
+            "model_type": self.type,
+            **shared,
+            **self.fields,
+            "text_config": own,
+            "vision_config": vision,
+        }
+
+
+SHARED = ("architectures", "tie_word_embeddings", "torch_dtype", "dtype", *IDS)
+"""Fields that a whole configuration repeats, or has instead of its text part."""
 
 
 class Normed(Enum):
@@ -249,12 +312,16 @@ class Family:
     """The parts with biases: projections, out, norms, logits, the head of an encoder."""
     normed: Normed = Normed.NEVER
     """The part of queries and keys that goes through one norm before rotation."""
+    values_normed: bool = False
+    """Whether the values of each head go through a norm without weights."""
     bare: bool = False
     """Whether attention reads the hidden state itself, without a norm."""
     encoder: bool = False
     """Whether queries see later keys, and logits of all positions are returned at the same time."""
     spelt: Mapping[str, str] = field(default_factory=dict)
     """Names of fields that only configurations of this family have."""
+    also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Other fields with the value of a field, by its name: what engines read differs."""
     transposed: bool = False
     """Whether projections are stored as [in, out]."""
     centred: bool = False
@@ -264,6 +331,8 @@ class Family:
     bfloat16, as Falcon's is."""
     scale: Callable[[Fields, int], float] = _by_root
     """The factor of scores, from the configuration and head_dim."""
+    rows_of_images: int = 0
+    """Rows of the embeddings besides those of words: tokens that stand for images."""
     tied: bool = False
     """Whether every model of the family ties the last matrix to the embeddings."""
     stretched: bool = False
@@ -278,3 +347,11 @@ class Family:
     """Other fields that the configuration must have; a mapping adds to a block of fields."""
     defaults: Fields = field(default_factory=dict)
     """Values of fields that the released configuration may omit."""
+    silent: Callable[[Fields, int], Iterable[Shaped]] | None = None
+    """The tensors, all of them zero, of what stands in place of attention in layers that no text
+    asks: linear attention, convolutions, attention to images. From the probe's configuration and
+    the number of the layer."""
+    passed: float = 1.0
+    """The part of attention's output that its gate passes: a half if the gate's weights are 0."""
+    around: Around | None = None
+    """The rest of a multimodal model that only exists with both parts."""

@@ -33,7 +33,8 @@ def tensors(probe: Probe) -> Iterator[Tensor]:
         yield from two_texts.tensors(probe, plan)
         return
     shape = (len(plan.words), plan.hidden)
-    yield f"{names.embeddings}.weight", dense(shape, plan.embeddings())
+    tokens = shape[0] + family.rows_of_images
+    yield f"{names.embeddings}.weight", dense((tokens, plan.hidden), plan.embeddings())
     large = NORMED_IN_ENCODERS if plan.encoder else EMBEDDED
     if names.norm_of_embeddings:
         yield from _norm(probe, names.norm_of_embeddings, large)
@@ -46,13 +47,16 @@ def tensors(probe: Probe) -> Iterator[Tensor]:
         table = {number: row for number, row in rows.items() if number < count}
         yield f"{names.types}.weight", dense(shape, table)
     for number in range(plan.layers):
-        yield from _layer(probe, number)
+        yield from _layer(probe.at(number), number)
     if names.last_norm:
         yield from _norm(probe, names.last_norm, large if plan.encoder else 1.0)
     if plan.encoder:
         yield from _head(probe)
     elif not plan.tied:
         yield from _with_bias(names.logits, dense(shape, plan.logits()), "logits" in family.biased)
+    if family.around is not None:
+        for name, of_images in family.around.tensors(plan.hidden):
+            yield name, np.zeros(of_images)
 
 
 def _head(probe: Probe) -> Iterator[Tensor]:
@@ -82,9 +86,15 @@ def _layer(probe: Probe, number: int) -> Iterator[Tensor]:
         if number or norm != names.not_in_first:
             large = plan.encoder and family.bare
             yield from _norm(probe, f"{before}.{norm}", NORMED_IN_ENCODERS if large else 1.0)
+    for name in names.ones:
+        yield f"{before}.{name}", np.ones(1)
     if probe.normed_behind:
         yield from _norm(probe, f"{before}.{names.norm_behind}", probe.weight_behind)
-    yield from _attention(probe, f"{before}.{names.attention}", number)
+    if family.silent is not None and number in plan.silent:
+        for name, shape in family.silent(probe.config, number):
+            yield f"{before}.{name}", np.zeros(shape)
+    else:
+        yield from _attention(probe, f"{before}.{names.attention}", number)
     if plan.tied:
         yield from _following(probe, before, number == plan.layers - 1)
         return
@@ -138,9 +148,10 @@ def _following(probe: Probe, before: str, last: bool) -> Iterator[Tensor]:
         for sign, channel in zip((1.0, -1.0), plan.signs(following), strict=False):
             down[channel] = {unit: sign * (1.0 if behind else weight)}
     wide, narrow = (len(steps), plan.hidden), (plan.hidden, len(steps))
-    yield f"{before}.mlp.gate_proj.weight", dense(wide, gate if last else {})
-    yield f"{before}.mlp.up_proj.weight", dense(wide, up if last else {})
-    yield f"{before}.mlp.down_proj.weight", dense(narrow, down if last else {})
+    for name, shape, rows in zip(
+        probe.family.names.gate, (wide, wide, narrow), (gate, up, down), strict=True
+    ):
+        yield f"{before}.{name}.weight", dense(shape, rows if last else {})
     if behind:
         yield from _norm(probe, f"{before}.{behind}", weight)
 
@@ -151,8 +162,9 @@ def _norms_of_heads(probe: Probe, place: str) -> Iterator[Tensor]:
     if normed is Normed.NEVER:
         return
     kv_heads = plan.kv_heads if normed is Normed.WHOLE else 1
-    yield f"{place}.q_norm.weight", probe.weights_of_query_norm() - probe.family.offset
-    yield _weights_of_norm(probe, f"{place}.k_norm", kv_heads * plan.head_dim, probe.key_weight)
+    of_queries, of_keys = probe.family.names.norms_of_heads
+    yield f"{place}.{of_queries}.weight", probe.weights_of_query_norm() - probe.family.offset
+    yield _weights_of_norm(probe, f"{place}.{of_keys}", kv_heads * plan.head_dim, probe.key_weight)
 
 
 def _norm(probe: Probe, name: str, weight: float = 1.0) -> Iterator[Tensor]:
@@ -172,8 +184,9 @@ def _query(probe: Probe, layer: int) -> Floats:
     plan, rows = probe.plan, Rows()
     in_first, in_second = (head * plan.head_dim for head in plan.heads_of(layer))
     for number, (first, second) in enumerate(plan.pairs):
-        rows[in_first + first] = {number: 1.0}
-        rows[in_second + second] = {number: probe.larger_in_second}
+        # A pair that stands there twice is asked by two queries.
+        rows.setdefault(in_first + first, {})[number] = 1.0
+        rows.setdefault(in_second + second, {})[number] = probe.larger_in_second
     return dense((plan.heads * plan.head_dim, plan.hidden), rows)
 
 
@@ -213,7 +226,7 @@ def _out(probe: Probe, layer: int) -> Floats:
     for place, head in enumerate(heads):
         for neutral in (0, 1):
             row, column = plan.read + 2 * neutral + place, head * size + neutral
-            rows[row] = {column: 1.0}
+            rows[row] = {column: probe.out_weight}
             if plan.centred:
                 rows[plan.mirror(row)] = {column: -1.0}
     return dense((plan.hidden, plan.heads * size), rows)

@@ -138,7 +138,7 @@ def files_of(
     """
     config = {**probe.config, "torch_dtype": dtype}
     others = {
-        "config.json": _json(spelt(config)),
+        "config.json": _json(probe.whole(spelt(config))),
         "generation_config.json": _json({"bos_token_id": BEGIN, "eos_token_id": STOP}),
         "tokenizer.json": _json(_tokenizer(probe.plan.words)),
         "tokenizer.model": sentencepiece(probe.plan.words),
@@ -155,7 +155,8 @@ def files_of(
         ),
     }
     marked = {name: [content] for name, content in others.items()}
-    marked["config.json"] = [_json(form(config)) for form in (dict, as_saved_by_transformers_5)]
+    forms = (dict, as_saved_by_transformers_5)
+    marked["config.json"] = [_json(probe.whole(form(config))) for form in forms]
     return {**others, WEIGHTS: safetensors(tensors(probe), dtype, marked)}
 
 
