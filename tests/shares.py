@@ -57,7 +57,7 @@ DOORS = {
     "commands": "badge cli named naming",
     "commands/export": "export export_command",
     "commands/identify": "damaged_data identify pickles",
-    "commands/init": "init init_keys init_packages plain_library",
+    "commands/init": "init init_forms init_keys init_packages init_places plain_library",
     "commands/judge": "engine_table judge",
     "commands/new": "new own_schemes",
     "commands/repro": "repro",
@@ -70,7 +70,7 @@ DOORS = {
     "remote": "apart circumstances hostile limits memory programs",
     "report": "badge plugin scoreboard telling words",
     "scheme_file": "damaged_data new own_schemes spec versions",
-    "testing": "check one_result practices",
+    "testing": "check one_result practices results_of_both",
 }
 """Parts of the kit that users meet, and the test files that try them."""
 
