@@ -91,7 +91,7 @@ def linked() -> Moving:
         shades=cells,
         notes=(
             Note(0, 6.6, "16 channels"),
-            Note(20.5, 6.6, "dot product with each row"),
+            Note(20.5, 6.6, "dot product with rows"),
             *(Note(-0.6, TOP + PITCH * (n + 0.8), f"{n}", "end") for n in (0, 8, 16, 23)),
         ),
         pick=Pick("position", "y", TOP, PITCH),
