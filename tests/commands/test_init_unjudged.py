@@ -220,6 +220,7 @@ def test_a_batch_of_sequences_is_judged_if_the_call_takes_one(
     assert words in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_keys_of_a_batch_are_judged_if_the_call_takes_one(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

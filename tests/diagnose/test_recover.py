@@ -64,11 +64,15 @@ def numbers(dim: int) -> Array:
         (lambda d, b: np.pi * omega(d, b), "π·base^(-2t/d)"),
         (lambda d, b: 2 * omega(d, b), "2·base^(-2t/d)"),
         (lambda d, b: omega(d, b) / 2, "1/2·base^(-2t/d)"),
-        (lambda d, b: -omega(d, b), "-base^(-2t/d)"),
     ],
 )
 def test_a_formula_is_named_next_to_the_right_one(frequencies: Any, formula: str) -> None:
     assert both(frequencies) == f"pair t turns at {formula}; asked for base^(-2t/d)"
+
+
+def test_the_other_direction_is_said_in_words() -> None:
+    said = both(lambda dim, base: -omega(dim, base))
+    assert said == "every pair is turned the other way: sin has the opposite sign"
 
 
 def of_factor(frequencies: Any, dim: int, base: float, factor: float) -> Answer:

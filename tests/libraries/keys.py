@@ -194,12 +194,16 @@ RIGHT = (
     Library("torch_tables", TORCH_TABLES, "k * cos + rotate_half(k) * sin"),
     Library("torch_in_place", TORCH_IN_PLACE, "(q, k)"),
 )
+ALONE = "keys alone are wrong: matches "
+SHIFTED = f"{ALONE}positions shifted by "
 WRONG = (
     Library("never_turned", MODULE, "k", UNTURNED),
-    Library("turned_from_0_on", MODULE, "halves(k, at - offset, self.base)", "earlier than"),
-    Library("another_base", MODULE, "halves(k, at, 5e5)", "keys alone are wrong: base 500000"),
+    Library("turned_from_0_on", MODULE, "halves(k, at - offset, self.base)", f"{SHIFTED}-"),
+    Library(
+        "another_base", MODULE, "halves(k, at, 5e5)", "keys alone are wrong: matches base 500000"
+    ),
     Library("another_layout", MODULE, "pairs(k, at, self.base)", "the interleaved layout"),
-    Library("a_position_on", MODULE, "halves(k, at + 1, self.base)", "keys stands 1 later"),
+    Library("a_position_on", MODULE, "halves(k, at + 1, self.base)", f"{SHIFTED}+1"),
     Library("doubled", MODULE, f"2 * {OF_HALVES}", "pairs are 2 times as long"),
     Library(
         "heads_exchanged", MODULE, f"{OF_HALVES}[..., ::-1, :, :]", "leading indices 2, 3 have"
@@ -214,7 +218,7 @@ WRONG = (
     Library("tables_unused", BY_TABLES, "k", UNTURNED),
     Library("sine_negated", BY_TABLES, "turned(k, cos, -sin)", "[sign-flipped"),
     Library("tables_exchanged", BY_TABLES, "turned(k, sin, cos)", "cos and sin are exchanged"),
-    Library("first_rows", BY_TABLES_AND_POSITIONS, "turned(k, *first_rows)", "earlier than"),
+    Library("first_rows", BY_TABLES_AND_POSITIONS, "turned(k, *first_rows)", f"{SHIFTED}-"),
     Library("dict_unturned", BY_POSITIONS, "k", UNTURNED),
     Library("dict_of_halves", BY_POSITIONS, "halves(k, positions, theta)", "the half layout"),
     Library("place_unwritten", IN_PLACE, "key = halves(key, positions, base)", UNTURNED),

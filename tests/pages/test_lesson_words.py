@@ -79,10 +79,9 @@ def with_captions(lesson: lessons.Lesson) -> lessons.Lesson:
             picture = draw()
         words = [inspect.getdoc(draw) or "", picture.caption, picture.description]
         if isinstance(picture, Moving):
-            start = {slider.name: slider.start for slider in picture.sliders}
             words += [slider.words for slider in picture.sliders]
             words += [series.words for series in picture.series]
-            words += [picture.x.words, picture.y.words, picture.shown(**start).said]
+            words += [picture.x.words, picture.y.words, picture.start().said]
         return "\n\n".join(words)
 
     return replace(lesson, text=FIGURE.sub(said, lesson.text))

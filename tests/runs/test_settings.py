@@ -101,7 +101,10 @@ def test_an_unknown_key_ends_the_run(pytester: pytest.Pytester) -> None:
     result.stderr.no_fnmatch_line("*Traceback*")
 
 
-def test_a_missing_file_of_known_failures_is_one_error(pytester: pytest.Pytester) -> None:
+def test_a_missing_file_of_known_failures_is_one_error(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # a worker reads no settings
     pytester.makepyprojecttoml('[tool.posenc]\nknown = "gone.yaml"\n')
     result = pytester.runpytest_subprocess("--impl=reference", "rope.yaml", "-m", "smoke")
     assert result.ret == pytest.ExitCode.USAGE_ERROR

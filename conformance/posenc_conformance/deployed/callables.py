@@ -331,7 +331,6 @@ def load_folder(name: str, dtype: str, kind: Kind, running: Running) -> Transfor
         import torch
         from transformers import (
             AutoModelForCausalLM,
-            AutoModelForImageTextToText,
             AutoModelForMaskedLM,
             AutoModelForSeq2SeqLM,
             GenerationConfig,
@@ -348,6 +347,8 @@ def load_folder(name: str, dtype: str, kind: Kind, running: Running) -> Transfor
     }
     _demand_no_code(Path(name))
     if reads_images(Path(name)):
+        from transformers import AutoModelForImageTextToText  # not in early versions
+
         loaded[Kind.WRITES] = AutoModelForImageTextToText
     if "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(1)  # more threads wait for each other in so small a model

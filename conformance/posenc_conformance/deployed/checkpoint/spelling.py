@@ -28,7 +28,7 @@ def as_saved_by_transformers_5(config: Fields) -> FieldDict:
     block = dict(fields.pop("rope_scaling", None) or {})
     block["rope_type"] = block.get("rope_type", block.get("type", "default"))
     names = ("rope_theta", "rotary_emb_base", "global_rope_theta")
-    block["rope_theta"] = _taken(fields, names, style.base)
+    block.setdefault("rope_theta", _taken(fields, names, style.base))
     share = _taken(fields, ("partial_rotary_factor", "rotary_pct"), style.partial)
     if share != 1 or style.partial != 1:  # a missing share is the type's default
         block["partial_rotary_factor"] = share
