@@ -205,7 +205,9 @@ function table(rows, units, complex, models) {
   if (!flat.every((value) => Math.abs(value) <= 2) || rows[0].length < 2) {
     return [];
   }
-  for (const dtype of LIKELY_DTYPES.filter((each) => isOf(each, flat, units.flat()))) {
+  // Whole numbers, as of a mask, are the same in every dtype.
+  const dtypes = flat.every(Number.isInteger) ? [EXACT] : LIKELY_DTYPES;
+  for (const dtype of dtypes.filter((each) => isOf(each, flat, units.flat()))) {
     const found = tableOf(dtype, rows, units, complex, models);
     if (found.length) {
       return found;
