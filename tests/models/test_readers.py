@@ -596,7 +596,10 @@ def test_json_says_what_the_text_says(tmp_path: Path, capsys: Any) -> None:
     assert "scaling-ignored" in {row["mistake"] for row in whole["costs"]}
 
 
-@pytest.mark.parametrize("name", ["gemma-3-4b", "phi-3.5-mini", "llama-4-scout", "bloom"])
+@pytest.mark.parametrize(
+    "name",
+    ["gemma-3-4b", "phi-3.5-mini", "llama-4-scout", pytest.param("bloom", marks=pytest.mark.slow)],
+)
 def test_json_describes_models_of_the_spec(name: str, capsys: Any) -> None:
     assert main(["model", name, "--json"]) == 0
     whole = json.loads(capsys.readouterr().out)

@@ -311,7 +311,9 @@ def looked_into(id: str) -> set[Coincidence]:
     return {tuple(item["mistakes"]) for item in EQUAL_COSTS if id in item["of"]}
 
 
-@pytest.mark.parametrize("id", MODELS)
+@pytest.mark.parametrize(
+    "id", [pytest.param(id, marks=pytest.mark.slow if id == "bloom" else ()) for id in MODELS]
+)
 def test_a_mistake_costs_something_and_not_what_another_costs(id: str) -> None:
     assert coincidences(MODELS[id].configuration) == looked_into(id)
 
