@@ -8,8 +8,17 @@ from posenc_lab.miniatures.base import Mistake
 from posenc_lab.names_by_dtype import SHOWN, SIZES, Named, angle_calls, mistakes, named
 
 SMALL = SIZES[0]
-WHOLE = "rope sinusoidal m_rope rope_batched axial_rope rope_2d timestep sincos_2d".split()
-"""Calls all of whose mistakes keep their name; the command tabulates the others."""
+WHOLE = [
+    "rope",
+    "sinusoidal",
+    "m_rope",
+    "rope_batched",
+    "axial_rope",
+    "rope_2d",
+    "timestep",
+    "sincos_2d",
+]
+"""Calls whose mistakes all keep their names; the command tabulates the others."""
 
 
 def name_of(mistake: type[Mistake]) -> str:
