@@ -1112,6 +1112,16 @@ def test_transformers_is_called_without_remote_code(
     ]
 
 
+def test_an_early_transformers_cannot_load_a_model_with_a_part_for_images(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads = loading(monkeypatch)
+    folder = probe_with({"vision_config": {}}, tmp_path)
+    with pytest.raises(UserError, match="AutoModelForImageTextToText"):
+        load_folder(str(folder), "float32", Kind.WRITES, Running())
+    assert not loads
+
+
 def probe_with(more: Mapping[str, Any], folder: Path) -> Path:
     """Copy a probe and add fields to its configuration."""
     shutil.copytree(folder_of("llama") / "probe", folder / "probe")

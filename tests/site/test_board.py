@@ -138,4 +138,4 @@ def _classes(page: Page, cells: str) -> list[str]:
 def _place(page: Page, selector: str) -> dict[str, float]:
     box = page.locator(selector).bounding_box()
     assert box is not None
-    return dict(box.items())  # type: ignore[arg-type]
+    return {"x": box["x"], "y": box["y"], "width": box["width"], "height": box["height"]}

@@ -1,11 +1,20 @@
 """Progress messages of commands."""
 
 import sys
+from collections.abc import Callable
 from threading import Event, Thread
 from time import monotonic
 
 PATIENCE = 5.0
 """Seconds between two progress messages of a slow command."""
+
+
+Tell = Callable[[str], None]
+"""Takes a line that says what is being done."""
+
+
+def silent(words: str) -> None:
+    """Show no progress."""
 
 
 class Progress:

@@ -27,6 +27,7 @@ counts; a NumPy array, a PyTorch tensor, or anything else that NumPy can convert
 with a decoder it takes the tokens of both."""
 
 
+AGAIN = "write the probe again: posenc probe NAME --out FOLDER"
 REAL = "fiuV"
 """NumPy's kinds of real numbers; the last one is that of bfloat16 and similar dtypes."""
 
@@ -326,30 +327,24 @@ def load_folder(name: str, dtype: str, kind: Kind, running: Running) -> Transfor
 
     Raises UserError if transformers is missing, or cannot load it.
     """
-    words = words_of(Path(name))
+    words, path = words_of(Path(name)), Path(name, "config.json")
+    config = read_json(path, LARGEST_CONFIGURATION, AGAIN)
     try:
         import torch
-        from transformers import (
-            AutoModelForCausalLM,
-            AutoModelForMaskedLM,
-            AutoModelForSeq2SeqLM,
-            GenerationConfig,
-        )
+        from transformers import AutoModelForMaskedLM, AutoModelForSeq2SeqLM, GenerationConfig
+
+        decoder = _decoder(isinstance(config, dict) and "vision_config" in config)
     except ImportError as error:
         raise UserError(
             f"--impl={name} is a folder, which transformers would have to load: {error}",
             "install transformers and torch, or serve the folder and give the address",
         ) from None
     loaded = {
-        Kind.WRITES: AutoModelForCausalLM,
+        Kind.WRITES: decoder,
         Kind.ENCODER: AutoModelForMaskedLM,
         Kind.TWO_TEXTS: AutoModelForSeq2SeqLM,
     }
-    _demand_no_code(Path(name))
-    if reads_images(Path(name)):
-        from transformers import AutoModelForImageTextToText  # not in early versions
-
-        loaded[Kind.WRITES] = AutoModelForImageTextToText
+    _demand_no_code(path, config)
     if "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(1)  # more threads wait for each other in so small a model
     try:
@@ -395,20 +390,22 @@ def _greedy(own: Any, kind: Any) -> Any:
     )
 
 
-def reads_images(folder: Path) -> bool:
-    """Return whether the model in a folder has a part for images, and no class without it."""
-    path = folder / "config.json"
-    config = read_json(path, LARGEST_CONFIGURATION, "write the probe again")
-    return isinstance(config, dict) and "vision_config" in config
+def _decoder(has_images: bool) -> Any:
+    """Import the class for models that write; one with a part for images has no class without."""
+    if has_images:
+        from transformers import AutoModelForImageTextToText  # not in early versions
+
+        return AutoModelForImageTextToText
+    from transformers import AutoModelForCausalLM
+
+    return AutoModelForCausalLM
 
 
-def _demand_no_code(folder: Path) -> None:
+def _demand_no_code(path: Path, config: Any) -> None:
     """Raise UserError for a configuration that names code: files beside it, or kernels of a hub."""
-    path = folder / "config.json"
-    hint = "write the probe again: posenc probe NAME --out FOLDER"
-    for name, value in _fields(read_json(path, LARGEST_CONFIGURATION, hint)):
+    for name, value in _fields(config):
         if name == "auto_map" or (name.endswith("attn_implementation") and "/" in str(value)):
-            raise UserError(f"{path} names code to be run, under {name}; none is run", hint)
+            raise UserError(f"{path} names code to be run, under {name}; none is run", AGAIN)
 
 
 def _fields(document: Any) -> Iterator[tuple[str, Any]]:

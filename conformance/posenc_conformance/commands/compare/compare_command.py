@@ -15,7 +15,8 @@ from posenc_conformance.commands.compare.meanings import compare_meanings
 from posenc_conformance.commands.compare.projections import groups_of, layers_of
 from posenc_conformance.commands.compare.stored import COLUMNS, HINT
 from posenc_conformance.commands.compare.unread import unread_rows
-from posenc_conformance.commands.compare.weights import Progress, compare_weights, silent
+from posenc_conformance.commands.compare.weights import compare_weights
+from posenc_conformance.commands.progress import Tell, silent
 from posenc_conformance.door import named
 from posenc_conformance.files import shown
 from posenc_conformance.models.cost import POSITIONS, Cost, cost
@@ -57,7 +58,7 @@ class Comparison:
         return 1 if self.differs else 2 if self.unread else 0
 
 
-def compare(original: str, converted: str, progress: Progress = silent) -> Comparison:
+def compare(original: str, converted: str, progress: Tell = silent) -> Comparison:
     """Compare a converted checkpoint with the original one.
 
     ``progress`` gets a line that says what is being compared, before each layer.

@@ -1,6 +1,6 @@
 """The rows of queries and keys: whether the converted file has the order that its code needs."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -42,6 +42,7 @@ from posenc_conformance.commands.compare.row_order import (
     whole,
 )
 from posenc_conformance.commands.compare.stored import UNRELATED
+from posenc_conformance.commands.progress import Tell, silent
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.models.meaning import Group
 
@@ -54,16 +55,8 @@ WITH_ONE: Mapping[str, tuple[str, ...]] = {
 """Types whose norms multiply by 1 + w, with the forms that store 1 + w in place of w."""
 
 
-Progress = Callable[[str], None]
-"""Takes a line that says what is being done."""
-
-
-def silent(words: str) -> None:
-    """Show no progress."""
-
-
 def compare_weights(
-    original: Checkpoint, converted: Checkpoint, progress: Progress = silent
+    original: Checkpoint, converted: Checkpoint, progress: Tell = silent
 ) -> list[Finding]:
     """Compare queries, keys and values of all layers that both files have.
 

@@ -2,7 +2,7 @@
 
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -15,6 +15,7 @@ from posenc_conformance.commands.identify.frequency_rules import is_usual
 from posenc_conformance.commands.identify.parts import parts_of
 from posenc_conformance.commands.identify.rotary_cache import Cache, caches, dtype_of
 from posenc_conformance.commands.identify.saved_arrays import Table, read_tables
+from posenc_conformance.commands.progress import Tell, silent
 from posenc_conformance.diagnose.diagnosis import diagnose
 from posenc_conformance.diagnose.pattern import pattern
 from posenc_conformance.errors import UserError, in_line
@@ -43,12 +44,6 @@ AS_IN = "\n  as in "
 NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 ROUND = 6
 """Most significant digits of a number that a person may have chosen."""
-Progress = Callable[[str], None]
-"""Takes a line that says what is being tried."""
-
-
-def silent(words: str) -> None:
-    """Show no progress."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +75,7 @@ class Match:
 
 
 def answers(
-    table: Table, known: Sequence[KnownScheme], progress: Progress = silent
+    table: Table, known: Sequence[KnownScheme], progress: Tell = silent
 ) -> tuple[list[str], str]:
     """Return explanations of an array in words, the simplest first.
 
@@ -138,7 +133,7 @@ def identify(
     grain: float = 0.0,
     *,
     only_right: bool = False,
-    progress: Progress = silent,
+    progress: Tell = silent,
 ) -> tuple[list[Match], str]:
     """Return the calls that explain an array: those without a mistake, else those with one.
 
@@ -258,7 +253,7 @@ def told_of_file(
     path: Path,
     names: Sequence[str],
     folders: Sequence[str] = (),
-    progress: Progress = silent,
+    progress: Tell = silent,
     *,
     most: int | None = None,
 ) -> Iterator[tuple[str, bool]]:
@@ -285,7 +280,7 @@ def told_of_file(
 
 
 def _told(
-    table: Table, known: Sequence[KnownScheme], progress: Progress, most: int | None
+    table: Table, known: Sequence[KnownScheme], progress: Tell, most: int | None
 ) -> tuple[str, bool]:
     """Return a text that identifies an array by parts of it, and whether one is identified."""
     texts = []

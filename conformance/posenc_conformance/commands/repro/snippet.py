@@ -2,7 +2,7 @@
 
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from posenc_conformance.checks.execution import Execution, execute
 from posenc_conformance.checks.model_adapter import LEVEL, subjects_of
 from posenc_conformance.checks.model_adapter import checks as checks_of_model
 from posenc_conformance.commands.init.in_memory import load_here, load_or_guess
+from posenc_conformance.commands.progress import Tell, silent
 from posenc_conformance.commands.repro.conversation import conversation
 from posenc_conformance.commands.repro.record import Given, Made, Recorded
 from posenc_conformance.commands.repro.script import Script
@@ -45,7 +46,7 @@ class Circumstances:
     memory_of_a_call: int = MEMORY_OF_A_CALL
     search_path: Sequence[str] = ()
     """Folders that the project's settings put on the search path."""
-    progress: Callable[[str], None] = lambda words: None
+    progress: Tell = silent
     """Takes a line that says what is being done."""
 
     def load(self, name: str) -> Implementation:

@@ -30,24 +30,27 @@ LINEAR: Fields = {
 """Sizes of Qwen's linear attention."""
 
 
+def _sizes(config: Fields) -> tuple[int, int, int, int]:
+    """Return heads of values, the hidden size, and the channels of all keys and of all values."""
+    heads = config["linear_num_value_heads"]
+    keys = config["linear_num_key_heads"] * config["linear_key_head_dim"]
+    return heads, config["hidden_size"], keys, heads * config["linear_value_head_dim"]
+
+
 def _linear(config: Fields, layer: int) -> Iterator[Shaped]:
     """Yield what all of Qwen's linear attention has in common."""
-    heads, size = config["linear_num_value_heads"], config["linear_value_head_dim"]
-    keys = config["linear_num_key_heads"] * config["linear_key_head_dim"]
-    mixed = 2 * keys + heads * size
+    heads, hidden, keys, values = _sizes(config)
     yield "linear_attn.dt_bias", (heads,)
     yield "linear_attn.A_log", (heads,)
-    yield "linear_attn.conv1d.weight", (mixed, 1, config["linear_conv_kernel_dim"])
-    yield "linear_attn.norm.weight", (size,)
-    yield "linear_attn.out_proj.weight", (config["hidden_size"], heads * size)
+    yield "linear_attn.conv1d.weight", (2 * keys + values, 1, config["linear_conv_kernel_dim"])
+    yield "linear_attn.norm.weight", (config["linear_value_head_dim"],)
+    yield "linear_attn.out_proj.weight", (hidden, values)
 
 
 def _linear_as_two(config: Fields, layer: int) -> Iterator[Shaped]:
     """Yield Qwen 3 Next's linear attention, whose projections are two matrices."""
     yield from _linear(config, layer)
-    heads, hidden = config["linear_num_value_heads"], config["hidden_size"]
-    keys = config["linear_num_key_heads"] * config["linear_key_head_dim"]
-    values = heads * config["linear_value_head_dim"]
+    heads, hidden, keys, values = _sizes(config)
     yield "linear_attn.in_proj_qkvz.weight", (2 * keys + 2 * values, hidden)
     yield "linear_attn.in_proj_ba.weight", (2 * heads, hidden)
 
@@ -55,9 +58,7 @@ def _linear_as_two(config: Fields, layer: int) -> Iterator[Shaped]:
 def _linear_as_four(config: Fields, layer: int) -> Iterator[Shaped]:
     """Yield Qwen 3.5's linear attention, whose projections are four matrices."""
     yield from _linear(config, layer)
-    heads, hidden = config["linear_num_value_heads"], config["hidden_size"]
-    keys = config["linear_num_key_heads"] * config["linear_key_head_dim"]
-    values = heads * config["linear_value_head_dim"]
+    heads, hidden, keys, values = _sizes(config)
     yield "linear_attn.in_proj_qkv.weight", (2 * keys + values, hidden)
     yield "linear_attn.in_proj_z.weight", (values, hidden)
     yield "linear_attn.in_proj_b.weight", (heads, hidden)
