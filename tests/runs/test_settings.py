@@ -101,6 +101,7 @@ def test_an_unknown_key_ends_the_run(pytester: pytest.Pytester) -> None:
     result.stderr.no_fnmatch_line("*Traceback*")
 
 
+@pytest.mark.slow
 def test_a_missing_file_of_known_failures_is_one_error(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
