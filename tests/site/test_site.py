@@ -614,6 +614,17 @@ def test_a_first_visit_has_fonts_of_its_own(pages: list[Page], site: Path) -> No
     assert without_a_face(style.replace("font-weight: 700;\n  src: local", "src: local"))
 
 
+HELD_BACK = re.compile(r'<script src="(?![^>]*(?:defer|async|type="module"))[^>]*>')
+"""A script that the drawing of the page waits for."""
+
+
+def test_no_script_holds_back_the_first_drawing(pages: list[Page]) -> None:
+    assert HELD_BACK.search('<script src="bundle.js"></script>')
+    assert not HELD_BACK.search('<script src="bundle.js" defer></script>')
+    for page in pages:
+        assert not HELD_BACK.search(page.source), page.path
+
+
 @pytest.mark.parametrize("address", ["", "https://code.example/posenc"])
 def test_the_first_command_works_when_pasted(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REPO_URL", address)
