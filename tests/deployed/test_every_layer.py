@@ -76,6 +76,32 @@ def test_a_window_where_there_is_none_is_found_in_any_layer(bad: int) -> None:
     assert f"in layer {bad} ({heads}): does not see keys at a distance of" in result.text
 
 
+def late(bad: int) -> type[Served]:
+    """Rotate the late keys of one layer by one position more."""
+
+    class Late(Served):
+        def key_places(self, where: Array, layer: int) -> Array:
+            places = super().key_places(where, layer)
+            return places + (places >= 200) * (layer == bad)
+
+    return Late
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bad", LAYERS)
+def test_late_keys_at_wrong_places_are_found_in_any_layer(bad: int) -> None:
+    (result,) = run(deployed(late(bad), "llama-deep"), "late-layers")
+    assert result.verdict is Verdict.FAILED
+    assert f"in layer {bad}" in result.text
+    assert "have positions" in result.text
+
+
+def test_late_keys_of_no_wrong_layer_are_right() -> None:
+    for kind in (Served, late(-1)):
+        (result,) = run(deployed(kind, "llama-deep"), "late-layers")
+        assert result.verdict is Verdict.PASSED, result.text
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("config", ["mistral-deep", "llama-deep"])
 def test_several_layers_share_a_text_whose_sum_is_read_to_a_hundred_thousandth(config: str) -> None:

@@ -199,6 +199,8 @@ class _Questions(EachLayer):
             return
         if self.group.reach is None:
             yield "far-layers", partial(self._far_layers, self._distances[-1])
+            if can_add_up(self.engine.probe):
+                yield "late-layers", self._late_layers
         else:
             yield "window-layers", partial(self._window_layers, self.group.reach)
 

@@ -34,14 +34,23 @@ class EachLayer(KeyPlaces):
     """A group of layers, each of which is checked where a group is usually checked once."""
 
     def _far_layers(self, distance: int) -> Outcome:
-        """Check the scores of each layer at the farthest distance.
+        """Check the scores of each layer at the farthest distance, as ``_each_layer`` does."""
+        whole = self._prompt(distance, steps=min(FEW, self._middle.steps))
+        return self._each_layer(
+            replace(whole, key=max(whole.key, min(EARLIEST, whole.first // 2)))
+        )
+
+    def _late_layers(self) -> Outcome:
+        """Check the scores of each layer at the end of the context, as ``_each_layer`` does."""
+        alone = replace(self._middle, steps=min(FEW, self._middle.steps))
+        return self._each_layer(alone.moved(self.length - alone.length))
+
+    def _each_layer(self, alone: Prompt) -> Outcome:
+        """Check a text for each layer.
 
         Raises Wrong for layers that differ from the others, and Blocked if all are wrong, which
         other checks report.
         """
-        steps = min(FEW, self._middle.steps)
-        whole = self._prompt(distance, steps=steps)
-        alone = replace(whole, key=max(whole.key, min(EARLIEST, whole.first // 2)))
 
         def text(layers: Layers) -> Prompt:
             return self._enlarged(alone, layers)
@@ -52,7 +61,9 @@ class EachLayer(KeyPlaces):
         if len(wrong) == len(self.group.layers):
             raise Blocked("all layers of the group are wrong")
         if wrong:
+            beside = "those of other layers are right"
             known = self._explanations_of_layer(wrong[0])
+            known = known or self._explanations_of_places(wrong, "", beside, late=True)
             layers = [each.prompt.layer for each in wrong]
             raise self._failure(wrong[0], self._in_layers(known, layers), "")
         return self._of_sums(sums)

@@ -55,8 +55,8 @@ class KeyPlaces(Situations):
     def _late_texts(self, distances: Sequence[int]) -> list[Prompt]:
         """Return texts whose keys are around the places where code changes, and at the end.
 
-        Layers of the group take turns, and so do distances. Encoders, tables and T5 are checked by
-        other texts.
+        Layers of the group take turns, and so do distances; where readings do not add up, more
+        layers have a text at the end. Encoders, tables and T5 are checked by other texts.
         """
         probe = self.engine.probe
         if self._encoder or not (self.group.turns or isinstance(probe.plan, Biased)):
@@ -64,7 +64,8 @@ class KeyPlaces(Situations):
         steps = min(FEW, self._middle.steps)
         layers, found = cycle(self.group.layers), list[Prompt]()
         order = cycle([self._middle.distances[0], *distances])
-        for place in (*(place - 1 for place in PLACES), self.length):
+        end = self.length - steps if can_add_up(probe) else PLACES[-1]
+        for place in (*(place - 1 for place in PLACES if place <= end), self.length):
             texts = (self._prompt(next(order), steps=steps) for _ in distances)
             late = (text.moved(min(place - text.key, self.length - text.length)) for text in texts)
             fitting = filter(self._fits, filter(lambda text: text.key > LEAST_BEFORE, late))
