@@ -36,9 +36,7 @@ class EachLayer(KeyPlaces):
     def _far_layers(self, distance: int) -> Outcome:
         """Check the scores of each layer at the farthest distance, as ``_each_layer`` does."""
         whole = self._prompt(distance, steps=min(FEW, self._middle.steps))
-        return self._each_layer(
-            replace(whole, key=max(whole.key, min(EARLIEST, whole.first // 2)))
-        )
+        return self._each_layer(replace(whole, key=max(whole.key, min(EARLIEST, whole.first // 2))))
 
     def _late_layers(self) -> Outcome:
         """Check the scores of each layer at the end of the context, as ``_each_layer`` does."""
