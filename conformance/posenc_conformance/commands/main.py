@@ -78,6 +78,13 @@ def _parser() -> argparse.ArgumentParser:
         "--language",
         help="write a harness and a first adapter in c, cpp, go, java, javascript, r or rust",
     )
+    init.add_argument(
+        "--posenc-timeout",
+        type=float,
+        metavar="SECONDS",
+        help="end a call of the library that takes longer (default: 20); its import may take five "
+        "times as long",
+    )
     init.set_defaults(run=_init)
     new = commands.add_parser("new", help="write the files of a new scheme, ready to be filled")
     new.add_argument("name", help="its id, such as log-bias")
@@ -457,8 +464,16 @@ def _new(options: argparse.Namespace) -> int:
 def _init(options: argparse.Namespace) -> int:
     from posenc_conformance.commands.init.init_command import init
     from posenc_conformance.commands.search_path import add_search_path
+    from posenc_conformance.remote.command_line import seconds_of
 
     add_search_path()
-    written = init(options.name, options.schemes, options.language, force=options.force)
+    seconds = options.posenc_timeout
+    written = init(
+        options.name,
+        options.schemes,
+        options.language,
+        force=options.force,
+        seconds=None if seconds is None else seconds_of(seconds, "--posenc-timeout"),
+    )
     print("\n".join(written))
     return 0

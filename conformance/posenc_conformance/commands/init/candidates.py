@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from warnings import catch_warnings, simplefilter
 
 from posenc_conformance.adapters.packages import bare_package
+from posenc_conformance.commands.init.patience import LATE_IMPORT, NotReturned, starting
 from posenc_conformance.errors import UserError, in_line
 
 LOOKS = re.compile(
@@ -192,10 +193,14 @@ def _of_file(path: Path, search: _Search) -> tuple[Path, ModuleType]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Hide the output and the warnings of the library's code."""
-    with redirect_stdout(StringIO()), redirect_stderr(StringIO()), catch_warnings():
-        simplefilter("ignore")
-        yield
+    """Hide the output and the warnings of the library's code, and give it no input."""
+    usual, sys.stdin = sys.stdin, StringIO()
+    try:
+        with redirect_stdout(StringIO()), redirect_stderr(StringIO()), catch_warnings():
+            simplefilter("ignore")
+            yield
+    finally:
+        sys.stdin = usual
 
 
 def _import_name(name: str) -> str:
@@ -219,7 +224,7 @@ def _exists(name: str) -> bool:
     Raises UserError if that fails for any reason but a missing module.
     """
     try:
-        with quiet():
+        with quiet(), starting():
             return importlib.util.find_spec(name) is not None
     except (Exception, SystemExit) as error:
         if isinstance(error, ValueError) and (not name or name in sys.modules):
@@ -266,7 +271,7 @@ def _tried(name: str, search: _Search, action: Callable[[str], T]) -> list[T]:
 
 def _import(name: str) -> ModuleType:
     try:
-        with quiet():
+        with quiet(), starting():
             return importlib.import_module(name)
     except (Exception, SystemExit) as error:
         raise _not_imported(name, error) from error
@@ -280,6 +285,8 @@ def _not_imported(name: str, error: BaseException) -> UserError:
     hint = "see that error"
     if isinstance(error, ModuleNotFoundError):
         hint = f"install what provides {error.name!r}"
+    if isinstance(error, NotReturned):
+        hint = LATE_IMPORT
     return UserError(f"{name} cannot be imported: {type(error).__name__}: {error}", hint)
 
 

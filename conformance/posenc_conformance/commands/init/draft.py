@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.commands.init.candidates import Found, quiet
+from posenc_conformance.commands.init.patience import patiently
 from posenc_conformance.scheme_file.scheme import Call
 
 HEAD_DIM = "HEAD_DIM"
@@ -98,7 +99,8 @@ class Draft:
         Raises any error of running the text.
         """
         lines = [*header([self]), *self.setup, "class Adapter:", self.source()]
-        return getattr(_adapter("\n".join(lines)), self.call.name)
+        method = getattr(_adapter("\n".join(lines)), self.call.name)
+        return patiently(method, self.parts)
 
     def value(self, arguments: Mapping[str, Any]) -> Any:
         """Call the method and return its result, of any type; None if it raises."""

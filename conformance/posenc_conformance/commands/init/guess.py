@@ -10,6 +10,7 @@ from posenc_conformance.commands.init.counterparts import with_counterpart
 from posenc_conformance.commands.init.fit import Answered, Claimed, Fit, best, claimed, nearest
 from posenc_conformance.commands.init.keys import with_keys
 from posenc_conformance.commands.init.making import unused_methods
+from posenc_conformance.commands.init.patience import late_parts, late_words
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_all
 from posenc_conformance.scheme_file.scheme import Call
@@ -44,6 +45,8 @@ class Guess:
     """Parts that fit no convention, each with the nearest one."""
     unknown: list[Found] = field(default_factory=list)
     """Parts that are near no convention."""
+    late: str = ""
+    """What to say of parts whose calls did not return in time; empty if there are none."""
 
     @property
     def unjudged(self) -> list[str]:
@@ -199,7 +202,8 @@ def _tried(
 def _concluded(
     right: Sequence[Fit], answers: dict[str, list[Answered]], tried: Sequence[Found], asked: str
 ) -> Guess:
-    guessed = Guess()
+    late = late_parts()
+    guessed = Guess(late=late_words(late) if late else "")
     for fit in right:
         name = fit.draft.call.name
         if name not in guessed.claims:
@@ -213,7 +217,7 @@ def _concluded(
             continue
         closest = _nearest(part, answers)
         if closest is None:
-            guessed.unknown.append(part)
+            guessed.unknown += [part] if part not in late else []
             continue
         explained |= {*closest.draft.parts}
         name = closest.draft.call.name

@@ -20,6 +20,7 @@ from posenc_conformance.adapters.find import (
 from posenc_conformance.commands.init import write
 from posenc_conformance.commands.init.candidates import library
 from posenc_conformance.commands.init.guess import examine
+from posenc_conformance.commands.init.patience import LATE_IMPORT, NotReturned, patience, starting
 from posenc_conformance.errors import UserError
 from posenc_conformance.files import write_whole
 from posenc_conformance.judge.process_state import preventing_exit
@@ -41,7 +42,7 @@ def load_or_guess(name: str, how: How, schemes: Sequence[Scheme]) -> Implementat
         return load(name, how, schemes)
     if how.place is Isolation.APART:
         return _load_apart(name, how, schemes)
-    with preventing_exit():
+    with preventing_exit(), patience(how.seconds):
         return load_here(name)
 
 
@@ -59,7 +60,7 @@ def _load_apart(name: str, how: How, schemes: Sequence[Scheme]) -> Implementatio
         if claims_on(loaded.adapter):
             return loaded
         loaded.end()
-    with preventing_exit():
+    with preventing_exit(), patience(how.seconds):
         written = _written_or_none(name) if problem or PART.search(name) else _written(name)
     if written is None:
         if problem:
@@ -86,7 +87,10 @@ def load_here(name: str) -> Implementation:
     if name in registered():
         return load_adapter(name)
     try:
-        named = target(name)
+        with starting():
+            named = target(name)
+    except NotReturned as error:
+        raise UserError(f"{name} cannot be imported: {error}", LATE_IMPORT) from None
     except UserError as error:
         # Where a package's own code fails, its modules may still work; so may a file in a package,
         # and a distribution whose module has another name.
@@ -138,8 +142,10 @@ def _written(name: str) -> tuple[str, tuple[str, ...]] | None:
     source, found = examine(source)
     if not found.claims:
         seen = ", ".join(part.path for part in source.found) or "none"
+        late = f"; {found.late}" if found.late else ""
         raise UserError(
-            f"{name} has no adapter, and nothing in it behaves like a scheme (looked at: {seen})",
+            f"{name} has no adapter, and nothing in it behaves like a scheme "
+            f"(looked at: {seen}){late}",
             f"posenc init {name} writes a template to fill in",
         )
     first = (

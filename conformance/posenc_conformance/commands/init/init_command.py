@@ -7,16 +7,23 @@ from pathlib import Path
 from posenc_conformance.commands.init import languages, template, write
 from posenc_conformance.commands.init.candidates import Library, library
 from posenc_conformance.commands.init.guess import Guess, examine
+from posenc_conformance.commands.init.patience import patience
 from posenc_conformance.errors import UserError
 from posenc_conformance.files import Writer
 
 
 def init(
-    name: str, schemes: Sequence[str] = (), language: str | None = None, *, force: bool = False
+    name: str,
+    schemes: Sequence[str] = (),
+    language: str | None = None,
+    *,
+    force: bool = False,
+    seconds: float | None = None,
 ) -> Iterator[str]:
     """Write an adapter for a library into the current folder, and yield lines on it.
 
     For a language other than Python, the library is not examined: the adapter is one to start from.
+    A call of the library that takes longer than ``seconds`` is ended.
 
     Raises UserError for a name that no module can have, a library that cannot be imported, a scheme
     that does not exist, and, unless ``force`` is given, for a file that exists.
@@ -34,10 +41,11 @@ def init(
     writer = Writer(force=force)
     writer.demand([path])
     blank = template.text(stem, schemes)
-    source = library(name)
     guessed = Guess()
-    if source:
-        source, guessed = examine(source, schemes)
+    with patience(seconds):
+        source = library(name)
+        if source:
+            source, guessed = examine(source, schemes)
     if source and guessed.claims:
         missing = [scheme for scheme in schemes if scheme not in _schemes_of(guessed)]
         writer.write({path: write.adapter(source, guessed, Path.cwd()) + template.blocks(missing)})
@@ -47,6 +55,8 @@ def init(
         seen = [part.path for part in source.found]
         writer.write({path: template.unfilled(stem, source.module.__name__, seen, schemes)})
         yield from _nothing(source, seen)
+        if guessed.late:
+            yield f"  {guessed.late}"
         yield f"wrote {path}; nothing is judged until it is filled in"
     else:
         writer.write({path: blank})

@@ -128,7 +128,9 @@ def _leftovers(guess: Guess) -> Iterator[str]:
         yield f"not judged: {_name_of(fit)}, which fits too: {fit.combination.name}{of}"
     for fit in guess.near:
         yield f"not judged: {_nearest(fit)}"
-    yield from (line for each in _unjudged(guess) for line in wrap(each, 90))
+    yield from (
+        line for each in _unjudged(guess) for line in wrap(each, 90, break_on_hyphens=False)
+    )
 
 
 def _nearest(fit: Fit) -> str:
@@ -139,6 +141,8 @@ def _unjudged(guess: Guess) -> Iterator[str]:
     """Yield lines on what is not judged: methods beside the claimed ones, and what fits nothing."""
     if guess.unjudged:
         yield f"not judged: {', '.join(guess.unjudged)}"
+    if guess.late:
+        yield f"not judged, or not whole: {guess.late}"
     if guess.unknown:
         names = ", ".join(part.path for part in guess.unknown)
         yield f"not judged, since no way tried to call it fits a scheme: {names}"
