@@ -138,8 +138,10 @@ def starting() -> Iterator[None]:
     try:
         with _alarm(seconds):
             yield
-    except _Alarm:
-        raise NotReturned(f"its code did not end within {seconds:g} s") from None
+    except BaseException as error:
+        if isinstance(error, _Alarm) or isinstance(error.__cause__, _Alarm):
+            raise NotReturned(f"its code did not end within {seconds:g} s") from None
+        raise
 
 
 @contextmanager
