@@ -42,7 +42,9 @@ def test_a_function_that_does_not_return_is_named_and_the_others_are_judged(
     assert words in capsys.readouterr().out
     assert words in " ".join(path.read_text(encoding="utf-8").replace("#", "").split())
     assert not failed(_judged(path))
-    assert failed(_judged(run(folder, f"wrong_{way}", source.replace("outer(positions", "outer(-positions"))))
+    assert failed(
+        _judged(run(folder, f"wrong_{way}", source.replace("outer(positions", "outer(-positions")))
+    )
 
 
 def _judged(path: Path) -> list[Verdict]:

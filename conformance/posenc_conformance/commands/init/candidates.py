@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import packages_distributions
 from io import StringIO
 from itertools import accumulate, islice
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -53,6 +54,7 @@ ACTS = re.compile(
     r"test|move|set_|update|insert|append"
 )
 """Names of functions that may do more than compute: they are not called only for their form."""
+MAKES = re.compile(r"^_|^(from|make|build|create|load|register)(_|$)")
 MOST_MODULES = 80
 MOST_SECONDS = 20.0
 RELATIVE = re.compile(r"^\s*from\s+\.", re.MULTILINE)
@@ -65,7 +67,7 @@ class Found:
 
     module: str
     path: str
-    """Name within the module, with a dot before the name of a static method."""
+    """Name within the module, with a dot before the name of a static or class method."""
     value: Any
     parameters: tuple[inspect.Parameter, ...]
     framework: str
@@ -80,6 +82,13 @@ class Found:
     def named(self) -> str:
         """The name in snake case."""
         return _snake(self.path)
+
+    @property
+    def told(self) -> str:
+        """The name, and those of a class's methods that rotate, in snake case."""
+        if not self.is_class:
+            return self.named
+        return " ".join([self.named, *map(_snake, _turning_methods(self.value))])
 
     @property
     def package(self) -> str:
@@ -144,12 +153,16 @@ def library(name: str) -> Library | None:
             reason = search.bare[target]
             raise UserError(f"{target} cannot be imported: {reason}", "install what it needs")
     everything = list(_of_modules(modules))
-    candidates = [each for each in everything if LOOKS.search(each.named)]
+    candidates = [each for each in everything if LOOKS.search(each.told)]
     by_form = tuple(each for each in everything if each not in candidates and _turns(each))
     if attribute:
-        if not hasattr(module, attribute):
-            raise UserError(f"{target} has no attribute {attribute!r}", "check the spelling")
-        requested = _find_one(target, attribute, getattr(module, attribute))
+        try:
+            value = attrgetter(attribute)(module)
+        except AttributeError:
+            raise UserError(
+                f"{target} has no attribute {attribute!r}", "check the spelling"
+            ) from None
+        requested = _find_one(target, attribute, value)
         if requested is None:
             raise UserError(f"{target}.{attribute} is not a function or class", "name one that is")
         candidates = [requested, *(other for other in candidates if other.path != attribute)]
@@ -333,12 +346,27 @@ def _of_modules(modules: Sequence[ModuleType]) -> Iterator[Found]:
 
 
 def _turns(found: Found) -> bool:
-    """Return whether a function takes queries, perhaps keys, and places, and needs nothing else."""
-    if found.is_class or ACTS.search(found.named):
-        return False
-    names = {each.name.lower() for each in found.parameters}
-    needed = {each.name.lower() for each in found.parameters if each.default is each.empty}
+    """Return whether a function, or a method of a class, has the parameters of a rotation."""
+    if found.is_class:
+        return bool(_turning_methods(found.value))
+    return not ACTS.search(found.named) and turns(found.parameters)
+
+
+def turns(parameters: Iterable[inspect.Parameter]) -> bool:
+    """Return whether there are queries, perhaps keys, and places, and nothing else is needed."""
+    given = list(parameters)
+    names = {each.name.lower() for each in given}
+    needed = {each.name.lower() for each in given if each.default is each.empty}
     return bool(names & QUERIES and names & PLACES) and needed <= QUERIES | KEYS | PLACES | BASES
+
+
+def _turning_methods(cls: type) -> Iterator[str]:
+    """Yield the names of a class's methods that have the parameters of a rotation."""
+    for name, value in vars(cls).items():
+        if name.startswith("_") or ACTS.search(name) or not inspect.isfunction(value):
+            continue
+        if turns(list(inspect.signature(value).parameters.values())[1:]):
+            yield name
 
 
 def _all_of(module: str, name: str, value: Any) -> Iterator[Found]:
@@ -346,11 +374,18 @@ def _all_of(module: str, name: str, value: Any) -> Iterator[Found]:
     if candidate is not None:
         yield candidate
     if inspect.isclass(value):
-        for inner in ("_relative_position_bucket", "relative_position_bucket"):
-            if isinstance(inspect.getattr_static(value, inner, None), staticmethod):
+        for inner in ("_relative_position_bucket", *_functions_in(value)):
+            if isinstance(inspect.getattr_static(value, inner, None), staticmethod | classmethod):
                 method = _find_one(module, f"{name}.{inner}", getattr(value, inner))
                 if method is not None:
                     yield method
+
+
+def _functions_in(cls: type) -> Iterator[str]:
+    """Yield the names of public static and class methods, other than those that make objects."""
+    for name, value in vars(cls).items():
+        if isinstance(value, staticmethod | classmethod) and not MAKES.search(name):
+            yield name
 
 
 def _find_one(module: str, path: str, value: Any) -> Found | None:
@@ -376,4 +411,4 @@ def _framework(module: ModuleType) -> str:
 
 def _snake(name: str) -> str:
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
-    return words.lower().replace("ro_pe", "rope")
+    return re.sub("a_?li_?bi", "alibi", words.lower().replace("ro_pe", "rope"))

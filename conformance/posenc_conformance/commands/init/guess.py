@@ -30,7 +30,7 @@ HINTS = {
 """Calls that are tried, and a pattern of names that suggest each."""
 OF_KEYS = "rope-kernel"
 """The scheme with the call that judges keys beside queries."""
-HELPERS = re.compile(r"^rotate_(half|every)|slice|interpolate|resample|resize")
+HELPERS = re.compile(r"(^|\.)rotate_(half|every)|slice|interpolate|resample|resize")
 
 
 @dataclass
@@ -77,7 +77,7 @@ def guess(library: Library, schemes: Sequence[str] = ()) -> Guess:
     """
     tried = [entry for entry in library.found if not HELPERS.search(entry.named)]
     if library.asked:
-        tried = [entry for entry in library.found if entry.path == library.asked or _is_pair(entry)]
+        tried = [each for each in library.found if _is_asked(each, library.asked) or _is_pair(each)]
     calls = {call.name: (scheme, call) for scheme in load_all() for call in scheme.calls.values()}
     right: list[Fit] = []
     answers: dict[str, list[Answered]] = {}
@@ -89,8 +89,8 @@ def guess(library: Library, schemes: Sequence[str] = ()) -> Guess:
         looking = [
             entry
             for entry in tried
-            if entry.path == library.asked
-            or re.search(hint, entry.named)
+            if _is_asked(entry, library.asked)
+            or re.search(hint, entry.told)
             or (name == "rope" and entry in library.by_form)
             if not _settled(entry, name, right)
         ]
@@ -169,6 +169,11 @@ def _without(found: Guess, part: Found | None) -> Guess:
     )
 
 
+def _is_asked(found: Found, asked: str) -> bool:
+    """Return whether a candidate, or the class that it is in, is the requested one."""
+    return bool(asked) and f"{found.path}.".startswith(f"{asked}.")
+
+
 def _is_pair(found: Found) -> bool:
     return bool(re.search(HINTS["rope"], found.named)) and not HELPERS.search(found.named)
 
@@ -189,7 +194,7 @@ def _tried(
     module = rotary_drafts if call.name == "rope" else table_drafts
     done: set[Found] = set()
     for parts, drafts in module.groups(call, found):
-        if asked and all(part.path != asked for part in parts):
+        if asked and not any(_is_asked(part, asked) for part in parts):
             continue
         if parts[-1] in done or (len(parts) > 1 and parts[0] in done and parts[-1] in done):
             continue
@@ -213,7 +218,7 @@ def _concluded(
     _add_wrong_bias(guessed, answers)
     explained = {part for fit in right for part in fit.draft.parts}
     for part in tried:
-        if _is_explained(part, explained) or (asked and part.path != asked):
+        if _is_explained(part, explained) or (asked and not _is_asked(part, asked)):
             continue
         closest = _nearest(part, answers)
         if closest is None:
@@ -225,6 +230,7 @@ def _concluded(
             guessed.near.append(closest)
         else:
             guessed.claims[name] = claimed(closest)
+    guessed.unknown = [each for each in guessed.unknown if not _is_explained(each, explained)]
     return guessed
 
 
@@ -240,10 +246,15 @@ def _add_wrong_bias(guessed: Guess, answers: Mapping[str, list[Answered]]) -> No
 
 
 def _is_explained(found: Found, explained: Collection[Found]) -> bool:
-    """Return whether a candidate, or a static method of it, is explained already."""
+    """Return whether a candidate, a function in it, or the class that it is in, is explained.
+
+    Functions in an explained class are among its unused methods.
+    """
     within = f"{found.path}."
     return found in explained or any(
-        other.module == found.module and other.path.startswith(within) for other in explained
+        other.module == found.module
+        and (other.path.startswith(within) or found.path.startswith(f"{other.path}."))
+        for other in explained
     )
 
 

@@ -70,7 +70,7 @@ def _stem(name: str) -> str:
     Raises UserError for a name that no module can have.
     """
     last = re.sub(r"\.py$", "", Path(name.partition(":")[0]).name)
-    stem = name.partition(":")[2] or last.rpartition(".")[2]
+    stem = name.partition(":")[2].replace(".", "_") or last.rpartition(".")[2]
     stem = stem.replace("-", "_")
     if not re.fullmatch(r"[A-Za-z_]\w*", stem) or (name != stem and not _is_target(name)):
         raise UserError(f"{name!r} cannot name a library", "use letters, digits and underscores")

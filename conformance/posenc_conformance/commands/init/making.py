@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from posenc_conformance.commands.init.candidates import Found
+from posenc_conformance.commands.init.candidates import ACTS, Found, turns
 from posenc_conformance.commands.init.roles import CallText, call_text, roles_of
 
 CALLS = re.compile(r"forward|rotat|apply|embed|encod|^get_")
@@ -97,8 +97,11 @@ def callables(found: Found) -> Iterator[Target]:
             break
     for name, value in vars_of(found.value).items():
         public = not name.startswith("_") and name != "forward"
-        if public and inspect.isfunction(value) and CALLS.search(name):
-            yield Target(f"module.{name}", _parameters(found.value, name))
+        if not (public and inspect.isfunction(value)):
+            continue
+        parameters = _parameters(found.value, name)
+        if CALLS.search(name) or (turns(parameters) and not ACTS.search(name)):
+            yield Target(f"module.{name}", parameters)
 
 
 def unused_methods(found: Found, body: str) -> list[str]:

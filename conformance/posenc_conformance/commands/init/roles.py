@@ -37,9 +37,9 @@ ROLES: Mapping[str, str] = {
     "scale": "scale",
     "heads": "heads num_heads n_heads num_attention_heads n_head nheads h nhead total_heads "
     "attn_heads attention_heads",
-    "q_len": "i q_len query_length qlen query_len len_q seq_len_q target_length",
-    "k_len": "j k_len key_length klen key_len len_k seq_len_k source_length seq_len "
-    "seq_length length max_len max_seq_len sequence_length seq seqlen context_length n maxpos "
+    "q_len": "i q_len n_queries query_length qlen query_len len_q seq_len_q target_length",
+    "k_len": "j k_len kv_len kv_length kv_seq_len n_keys key_length klen key_len len_k "
+    "seq_len_k source_length seq_len seq_length length max_len max_seq_len sequence_length seq seqlen context_length n maxpos "
     "max_length size t s l",
     "bias_table": "table bias_table weight weights embedding relative_attention_bias "
     "rel_pos_bias_table embeddings emb bias values",
