@@ -12,10 +12,15 @@ from posenc_conformance.errors import UserError
 from posenc_conformance.judge.arrays import to_numpy
 
 Function = Callable[..., Any]
+FLAT = "(hd)"
+"""The end of a shape in which the channels of all heads are one axis."""
 
 
 def arranged(x: Any, shape: str) -> Any:
     """Rearrange x of shape [..., n, dim] to the axes of ``shape``; leading axes become heads."""
+    if shape.endswith(FLAT):
+        whole = arranged(x, shape.replace(FLAT, "hd"))
+        return whole.reshape(*whole.shape[:-2], whole.shape[-2] * whole.shape[-1])
     if sorted(shape) not in (sorted("bhsd"), sorted("hsd"), sorted("bsd"), sorted("sd")):
         raise UserError(
             f"shape={shape!r} names no order of axes",
@@ -38,6 +43,9 @@ def arranged(x: Any, shape: str) -> Any:
 
 def restored(result: Any, shape: str, like: Any) -> Any:
     """Rearrange a result with the axes of ``shape`` to ``like``, the shape of x."""
+    if shape.endswith(FLAT):
+        heads = result.reshape(*result.shape[:-1], int(np.prod(like[:-2])), like[-1])
+        return restored(heads, shape.replace(FLAT, "hd"), like)
     ordered = [letter for letter in "bhsd" if letter in shape]
     axes = [shape.index(letter) for letter in ordered]
     turned = result.permute(*axes) if hasattr(result, "permute") else result.transpose(axes)
@@ -65,7 +73,8 @@ def of_both(
         Queries and keys. The number of key heads may be smaller.
     shape : str
         The axes, one letter each: ``b`` for the batch, ``h`` for heads, ``s`` for the sequence,
-        ``d`` for channels. A function for ``"sd"`` is called for each query head.
+        ``d`` for channels. A function for ``"sd"`` is called for each query head. In ``"s(hd)"``
+        and ``"bs(hd)"``, the channels of all heads are one axis.
     in_place : bool
         Whether the function writes its results over q and k, and returns nothing. It is given
         copies.

@@ -268,8 +268,7 @@ def claimed(fit: Fit) -> Claimed:
     if limit is not None:
         restrictions["max_position"] = limit
     restrictions |= _switches(fit, limit, notes)
-    names = [fit.combination.name]
-    names += [each for each in fit.draft.call.combinations if _also(fit, each)]
+    names = names_taken(fit)
     lines = [claim_line(names, restrictions)]
     partial = _partial(fit)
     if partial is not None:
@@ -309,12 +308,21 @@ def _partial_claims(said: Restrictions, widths: Sequence[int]) -> Iterator[Restr
             yield {"rotation": "partial", "head_dim": head_dim, "rotary_dim": width}
 
 
-def _also(fit: Fit, name: str) -> bool:
-    """Return whether the method takes conventions by keyword, and meets this one too."""
-    other = fit.draft.call.combinations[name]
-    if name == fit.combination.name or not {*other.conventions} & {*fit.draft.keywords}:
+def names_taken(fit: Fit) -> list[str]:
+    """Return the name of a fit's combination, and those that the method takes by keyword.
+
+    Another one is claimed if the call answers at all: whether it is right is for the judge to say.
+    """
+    more = [each for each in fit.draft.call.combinations.values() if _also(fit, each)]
+    return [fit.combination.name, *(each.name for each in more)]
+
+
+def _also(fit: Fit, other: Combination) -> bool:
+    own = fit.combination.conventions
+    differing = {axis for axis, value in other.conventions.items() if own.get(axis) != value}
+    if not differing or not differing <= {*fit.draft.keywords}:
         return False
-    return _agrees(replace(fit, combination=other), _first(fit).arguments, "")
+    return replace(fit, combination=other).answers(_first(fit).arguments)
 
 
 def claim_line(names: Sequence[str], said: Restrictions) -> str:

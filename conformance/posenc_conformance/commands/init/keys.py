@@ -7,7 +7,14 @@ import numpy as np
 
 from posenc_conformance.commands.init.candidates import quiet
 from posenc_conformance.commands.init.draft import ONE_SEQUENCE
-from posenc_conformance.commands.init.fit import Claimed, Code, Fit, Restrictions, claim_line
+from posenc_conformance.commands.init.fit import (
+    Claimed,
+    Code,
+    Fit,
+    Restrictions,
+    claim_line,
+    names_taken,
+)
 from posenc_conformance.commands.init.probes import PROBES
 from posenc_conformance.diagnose.diagnosis import diagnose
 from posenc_conformance.diagnose.recover import recover
@@ -39,7 +46,8 @@ def with_keys(queries: Claimed, scheme: KnownScheme, call: Call) -> tuple[Claime
     if like is None:
         name = queries.fit.combination.name
         return _noted(queries, f"not judged: keys, since {call.name} has no {name}"), None
-    keywords = tuple(name for name in draft.keywords if name in call.parameters)
+    known = {*call.parameters, *like.conventions}
+    keywords = tuple(name for name in draft.keywords if name in known)
     both = replace(draft, call=call, body=draft.both, both=(), partial=False, keywords=keywords)
     fit = replace(queries.fit, draft=both, scheme=scheme, combination=like, mistake="")
     said = {name: queries.said[name] for name in SHARED if name in queries.said}
@@ -95,7 +103,7 @@ def _reason(problem: Misbehaviour) -> str:
 
 
 def _claimed(fit: Fit, said: Restrictions, *notes: str) -> Claimed:
-    return Claimed(fit, (claim_line([fit.combination.name], said),), notes, said)
+    return Claimed(fit, (claim_line(names_taken(fit), said),), notes, said)
 
 
 def _compared(fit: Fit, number: int) -> Fit:

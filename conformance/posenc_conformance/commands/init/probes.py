@@ -21,7 +21,8 @@ SAMPLE: Mapping[str, Any] = {
 
 def sample(keywords: Collection[str]) -> Arguments:
     """Return SAMPLE for a method that takes these keywords."""
-    return {**SAMPLE, **({"base": BASE} if "base" in keywords else {})}
+    told = {"base": BASE, "layout": "half"}
+    return {**SAMPLE, **{name: value for name, value in told.items() if name in keywords}}
 
 
 def rope_query_key(base: float = BASE) -> list[Arguments]:

@@ -7,10 +7,18 @@ from dataclasses import dataclass, replace
 from posenc_conformance.commands.init.draft import Draft
 from posenc_conformance.commands.init.making import Target
 from posenc_conformance.commands.init.probes import SAMPLE, sample
-from posenc_conformance.commands.init.roles import PASSED_IF_OPTIONAL, CallText, call_text, has
+from posenc_conformance.commands.init.roles import (
+    PASSED_IF_OPTIONAL,
+    CallText,
+    Roles,
+    call_text,
+    has,
+)
 
 SHAPES = ("bhsd", "bshd", "sbhd", "hsd", "shd")
 """Axes in which functions take queries and keys, the usual ones first."""
+FLAT = ("s(hd)", "bs(hd)")
+"""Axes of arrays in which all heads of a row are one axis, for code that knows a head's size."""
 SEQUENCES = ("hsd", "bhsd", "bshd", "shd", "sbhd")
 """The same for calls without positions, which may not check their axes."""
 PASSED = PASSED_IF_OPTIONAL | {"other"}
@@ -28,6 +36,13 @@ class Way:
     """Lines of the method ``rope``, with CALL where x is turned."""
     both: tuple[str, ...]
     """Lines of the method for both."""
+
+
+def shapes_for(roles: Roles) -> tuple[str, ...]:
+    """Return the axes to try, the likeliest first, for code that is given these roles."""
+    if {"rotary", "dim"} <= roles:
+        return *FLAT, *SHAPES
+    return *SHAPES, *(FLAT if roles & {"dim", "heads"} else ())
 
 
 def takes_both(target: Target) -> bool:

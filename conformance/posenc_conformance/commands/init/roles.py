@@ -6,10 +6,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 ROLES: Mapping[str, str] = {
-    "dim": "dim head_dim headdim dim_head d_model d_head dmodel embed_dim embedding_dim emb_dim "
+    "dim": "dim head_size attention_head_size size_per_head head_dim headdim dim_head d_model "
+    "d_head dmodel embed_dim embedding_dim emb_dim "
     "embedding_size hidden_size hidden_dim n_embd n_embed n_state channels org_channels "
     "out_channels num_channels dims d size features num_features kv_channels rotary_dim rot_dim "
     "rotary_embed_dim n_elem num_pos_feats embed_size model_dim",
+    "rotary": "rotary_dim rot_dim rotary_embed_dim",
+    "neox": "is_neox_style is_neox neox_style neox use_neox_style",
+    "interleaved": "interleaved is_interleaved interleave rotary_interleaved use_interleaved",
+    "dtype": "dtype torch_dtype",
     "base": "base theta rope_theta rope_base rotary_base temperature max_period max_timescale "
     "freq_base base_freq base_theta max_wavelength rotary_emb_base",
     "length": "max_len max_length max_seq_len max_seq_length max_seqlen max_sequence_length "
@@ -39,8 +44,8 @@ ROLES: Mapping[str, str] = {
     "attn_heads attention_heads",
     "q_len": "i q_len n_queries query_length qlen query_len len_q seq_len_q target_length",
     "k_len": "j k_len kv_len kv_length kv_seq_len n_keys key_length klen key_len len_k "
-    "seq_len_k source_length seq_len seq_length length max_len max_seq_len sequence_length seq seqlen context_length n maxpos "
-    "max_length size t s l",
+    "seq_len_k source_length seq_len seq_length length max_len max_seq_len sequence_length seq "
+    "seqlen context_length n maxpos max_length size t s l",
     "bias_table": "table bias_table weight weights embedding relative_attention_bias "
     "rel_pos_bias_table embeddings emb bias values",
     "window": "window window_size w win window_length sliding_window attention_window local_window",
@@ -70,6 +75,8 @@ PASSED_IF_OPTIONAL = frozenset(
         "num_buckets",
         "max_distance",
         "window",
+        "neox",
+        "interleaved",
     }
 )
 Roles = frozenset[str]

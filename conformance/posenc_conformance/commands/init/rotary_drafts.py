@@ -1,5 +1,6 @@
 """Drafts of ``rope``: a call that rotates x, or one that makes tables and one that applies them."""
 
+import inspect
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ from posenc_conformance.commands.init.draft import (
 )
 from posenc_conformance.commands.init.making import Target, callables, called, maker
 from posenc_conformance.commands.init.probes import SAMPLE, sample
-from posenc_conformance.commands.init.roles import NAMES, CallText, has
+from posenc_conformance.commands.init.roles import NAMES, CallText, has, roles_of
 from posenc_conformance.scheme_file.scheme import Call
 
 HEADS, ROWS, DIM = SAMPLE["x"].shape
@@ -57,7 +58,12 @@ SEQUENCE_FORMS = (
 MOST_IN_SEQUENCES = 4095
 ONE_RESULT = "not judged: keys, since the call does not return them beside the queries"
 NO_CALL = CallText("", frozenset())
-PLAIN = {"base": "base", "dim": HEAD_DIM, "length": "length", "other": "heads"}
+LAYOUT = {
+    "neox": '{"half": True, "interleaved": False}[layout]',
+    "interleaved": '{"half": False, "interleaved": True}[layout]',
+}
+FLOAT32 = {"torch": "torch.float32", "jax": "jnp.float32", "numpy": "np.float32"}
+PLAIN = {"base": "base", "dim": HEAD_DIM, "length": "length", "other": "heads", **LAYOUT}
 
 
 @dataclass(frozen=True)
@@ -129,7 +135,16 @@ def of_both(call: Call, found: Found) -> Iterator[Draft]:
 def _make(found: Found) -> Any:
     if not found.is_class:
         return None
-    return maker(found, {"dim": HEAD_DIM, "base": "base", "length": "length", "dropout": "0.0"})
+    offered = {"dim": HEAD_DIM, "base": "base", "length": "length", "dropout": "0.0"}
+    if _names_both_sizes(found.parameters):
+        offered = {"rotary": HEAD_DIM, **offered, "dim": "x.shape[-1]"}
+    return maker(found, {**offered, **LAYOUT, "dtype": FLOAT32[found.framework]})
+
+
+def _names_both_sizes(parameters: Sequence[inspect.Parameter]) -> bool:
+    """Return whether there is a size of a head beside the number of its rotated channels."""
+    of_sizes = [roles for each in parameters if "dim" in (roles := roles_of(each))]
+    return len(of_sizes) == 2 and any("rotary" in roles for roles in of_sizes)
 
 
 def _direct(call: Call, found: Found, made: Any, target: Target) -> Iterator[Draft]:
@@ -162,7 +177,8 @@ def _of_both(
         if text is None or "positions" not in text.used:
             break
         start = _draft(call, own, found, made, line, text)
-        yield from query_key.drafts(start, text, query_key.at_once(framework))
+        shapes = query_key.shapes_for(made.used if made else text.used)
+        yield from query_key.drafts(start, text, query_key.at_once(framework), shapes)
     text = query_key.text_of(target, {"offset": "first", **plain})
     if text is None:
         return
@@ -292,7 +308,7 @@ def _draft(
         (*needed, *lines),
         parts,
         setup=(*(made.setup if made else ()), *(source.setup if source else ())),
-        keywords=("base",) if "base" in every else (),
+        keywords=("base",) * ("base" in every) + ("layout",) * bool({*LAYOUT} & every),
         framework=found.framework,
         limit=limit,
         default_base=next((each for each in defaults if each), None),

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from textwrap import wrap
@@ -115,7 +115,7 @@ def wrapped(line: str) -> str:
     indent = line[: len(line) - len(line.lstrip())]
     inner, depth = "", 0
     for character in line[start + 1 : end]:
-        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(character, 0)
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(character, 0)
         if depth < 0:  # the first bracket closes early: the line is left as it is
             return line
         inner += f",\n{indent}   " if character == "," and depth == 0 else character
@@ -191,20 +191,23 @@ def unread(library: Library) -> Iterator[str]:
 
 def _claim_lines(claimed: Claimed) -> Iterator[str]:
     fit = claimed.fit
-    like = fit.combination.name
+    taken = [name for name in fit.draft.call.combinations if f'"{name}"' in claimed.lines[0]]
+    like = " and ".join(taken)
     if fit.mistake:
         yield f"{_name_of(fit)} fits nothing; {like} is claimed, the nearest: {fit.mistake}"
     else:
         yield (
             f"{_name_of(fit)} behaves like {like} (worst error {fit.worst:.2g} of the bound)"
-            f"{_otherwise(fit)}"
+            f"{_otherwise(fit, taken)}"
         )
     for note in claimed.notes:
         yield f"  {note}"
 
 
-def _otherwise(fit: Fit) -> str:
-    others = [name for name in fit.draft.call.combinations if name != fit.combination.name]
-    if not others or fit.draft.call.name == KEYS:  # keys follow the convention of queries
+def _otherwise(fit: Fit, taken: Sequence[str]) -> str:
+    others = [name for name in fit.draft.call.combinations if name not in taken]
+    if (
+        not others or len(taken) > 1 or fit.draft.call.name == KEYS
+    ):  # keys follow the convention of queries
         return ""
     return f"; if you meant {others[0]}, claim that to see how it fails"
