@@ -5,7 +5,7 @@ The helpers are for libraries of any framework, and importing this module import
 helpers for one framework.
 """
 
-from posenc_conformance.adapters.axes import of_both, of_queries
+from posenc_conformance.adapters.axes import of_both, of_queries, written_over
 from posenc_conformance.adapters.functions import bias, mask, module, rope, rope_by_tables, table
 from posenc_conformance.adapters.helpers import (
     ALL_FLOATS,
@@ -51,4 +51,5 @@ __all__ = [
     "rows_of",
     "span",
     "table",
+    "written_over",
 ]

@@ -94,6 +94,21 @@ def of_queries(function: Function, x: Any, shape: str = "bhsd", *, in_place: boo
     return _turned(function, x, _copy(x), shape, in_place)[0]
 
 
+def written_over(function: Function, x: Any) -> Any:
+    """Return a copy of x over which a function wrote its result.
+
+    Parameters
+    ----------
+    function : callable
+        Takes the copy and changes it; what it returns is ignored.
+    x : array or tensor
+        Stays as it is.
+    """
+    copy = _copy(x)
+    function(copy)
+    return copy
+
+
 def joined(queries: Any, keys: Any) -> Any:
     """Return the heads of queries, then those of keys, in one array or tensor."""
     if hasattr(queries, "new_zeros") and hasattr(keys, "new_zeros"):

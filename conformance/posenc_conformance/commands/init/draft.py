@@ -25,7 +25,15 @@ ARRAY = {"torch": "to_torch(x)", "jax": "jnp.asarray(x)", "numpy": "x"}
 IMPORTS = {"torch": ("import torch",), "jax": ("import jax.numpy as jnp",), "numpy": ()}
 ONE_SEQUENCE = "not judged: a batch of several sequences"
 FIRST_RESULT = "not judged: all results but the first"
-HELPERS = ("by_heads", "in_sequence", "in_stretches", "of_both", "of_queries", "span")
+HELPERS = (
+    "by_heads",
+    "in_sequence",
+    "in_stretches",
+    "of_both",
+    "of_queries",
+    "span",
+    "written_over",
+)
 LENGTHS = range(64, 2**13 + 1)
 """Lengths of tables that are tried; a square one above takes too much memory."""
 ZEROS = {"torch": "torch.zeros({})", "jax": "jnp.zeros(({}))", "numpy": "np.zeros(({}))"}

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from posenc_conformance.commands.init import rotary_drafts, table_drafts
+from posenc_conformance.commands.init import bias_drafts, rotary_drafts, table_drafts
 from posenc_conformance.commands.init.candidates import Found, Library
 from posenc_conformance.commands.init.counterparts import with_counterpart
 from posenc_conformance.commands.init.fit import Answered, Claimed, Fit, best, claimed, nearest
@@ -28,6 +28,12 @@ HINTS = {
     "causal_mask": r"causal",
 }
 """Calls that are tried, and a pattern of names that suggest each."""
+GROUPS = {
+    "rope": rotary_drafts.groups,
+    "alibi_bias": bias_drafts.groups,
+    "t5_bias": bias_drafts.groups,
+}
+"""What drafts the calls, if it is not table_drafts."""
 OF_KEYS = "rope-kernel"
 """The scheme with the call that judges keys beside queries."""
 HELPERS = re.compile(r"(^|\.)rotate_(half|every)|slice|interpolate|resample|resize")
@@ -45,6 +51,8 @@ class Guess:
     """Parts that fit no convention, each with the nearest one."""
     unknown: list[Found] = field(default_factory=list)
     """Parts that are near no convention."""
+    holders: list[Found] = field(default_factory=list)
+    """Classes of which only functions that need no object are explained."""
     late: str = ""
     """What to say of parts whose calls did not return in time; empty if there are none."""
 
@@ -53,7 +61,8 @@ class Guess:
         """The public methods of claimed classes that take arrays and are in no claim."""
         drafts = [claim.fit.draft for claim in self.claims.values()]
         body = "\n".join(line for draft in drafts for line in draft.body)
-        classes = dict.fromkeys(part for draft in drafts for part in draft.parts if part.is_class)
+        used = [part for draft in drafts for part in draft.parts if part.is_class]
+        classes = dict.fromkeys([*used, *self.holders])
         return [f"{each.path}.{name}" for each in classes for name in unused_methods(each, body)]
 
 
@@ -191,9 +200,9 @@ def _settled(found: Found, call: str, right: Sequence[Fit]) -> bool:
 def _tried(
     scheme: KnownScheme, call: Call, found: Sequence[Found], asked: str
 ) -> Iterator[tuple[Fit | None, list[Answered]]]:
-    module = rotary_drafts if call.name == "rope" else table_drafts
+    groups = GROUPS.get(call.name, table_drafts.groups)
     done: set[Found] = set()
-    for parts, drafts in module.groups(call, found):
+    for parts, drafts in groups(call, found):
         if asked and not any(_is_asked(part, asked) for part in parts):
             continue
         if parts[-1] in done or (len(parts) > 1 and parts[0] in done and parts[-1] in done):
@@ -218,11 +227,14 @@ def _concluded(
     _add_wrong_bias(guessed, answers)
     explained = {part for fit in right for part in fit.draft.parts}
     for part in tried:
-        if _is_explained(part, explained) or (asked and not _is_asked(part, asked)):
+        holds = part not in explained and part.is_class and _is_explained(part, explained)
+        known = _is_explained(part, explained) and not holds
+        if known or (asked and not _is_asked(part, asked)):
             continue
         closest = _nearest(part, answers)
         if closest is None:
-            guessed.unknown += [part] if part not in late else []
+            unknown = guessed.holders if holds else guessed.unknown
+            unknown += [part] if part not in late else []
             continue
         explained |= {*closest.draft.parts}
         name = closest.draft.call.name
@@ -238,8 +250,9 @@ def _add_wrong_bias(guessed: Guess, answers: Mapping[str, list[Answered]]) -> No
     """Claim the nearest bias of a class whose slopes are right and whose bias is not."""
     if "alibi_slopes" not in guessed.claims or "alibi_bias" in guessed.claims:
         return
-    parts = guessed.claims["alibi_slopes"].fit.draft.parts
-    own = [each for each in answers.get("alibi_bias", []) if each.fit.draft.parts == parts]
+    right = [guessed.claims["alibi_slopes"].fit, *guessed.others]
+    known = [fit.draft.parts for fit in right if fit.draft.call.name == "alibi_slopes"]
+    own = [each for each in answers.get("alibi_bias", []) if each.fit.draft.parts in known]
     closest = nearest(own)
     if closest is not None:
         guessed.claims["alibi_bias"] = claimed(closest)

@@ -93,7 +93,8 @@ def callables(found: Found) -> Iterator[Target]:
         return
     for name in ("forward", "__call__"):
         if inspect.isfunction(vars_of(found.value).get(name)):
-            yield Target("module", _parameters(found.value, name))
+            text = "module" if _can_be_called(found.value) else f"module.{name}"
+            yield Target(text, _parameters(found.value, name))
             break
     for name, value in vars_of(found.value).items():
         public = not name.startswith("_") and name != "forward"
@@ -102,6 +103,11 @@ def callables(found: Found) -> Iterator[Target]:
         parameters = _parameters(found.value, name)
         if CALLS.search(name) or (turns(parameters) and not ACTS.search(name)):
             yield Target(f"module.{name}", parameters)
+
+
+def _can_be_called(cls: type) -> bool:
+    """Return whether objects of a class are callable, as modules of PyTorch are."""
+    return any("__call__" in vars(base) for base in cls.__mro__)
 
 
 def unused_methods(found: Found, body: str) -> list[str]:
@@ -119,7 +125,8 @@ def unused_methods(found: Found, body: str) -> list[str]:
         value
         for name, value in methods.items()
         if inspect.isfunction(value)
-        if f"module.{name}(" in body or (name == direct and "module(" in body)
+        if any(f"{own}.{name}(" in body for own in ("module", found.path))
+        or (name == direct and "module(" in body)
     }
     if "forward" in methods and inspect.isfunction(methods.get("__call__")):
         del methods["__call__"]  # it is the same, or calls it

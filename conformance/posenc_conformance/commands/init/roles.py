@@ -51,6 +51,9 @@ ROLES: Mapping[str, str] = {
     "window": "window window_size w win window_length sliding_window attention_window local_window",
     "height": "h height grid_h grid_height rows",
     "width": "w width grid_w grid_width cols columns",
+    "mask": "attention_mask attn_mask padding_mask key_padding_mask mask",
+    "scores": "scores attn_scores attention_scores logits attn_logits attention_logits dots "
+    "qk_dots sim qk attn attn_weights",
     "bidirectional": "bidirectional",
     "causal": "causal is_causal",
     "num_buckets": "num_buckets n_buckets buckets relative_attention_num_buckets",

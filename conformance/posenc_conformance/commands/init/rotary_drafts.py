@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from posenc_conformance.commands.init import query_key_drafts as query_key
 from posenc_conformance.commands.init.candidates import Found
 from posenc_conformance.commands.init.draft import (
@@ -24,6 +26,7 @@ from posenc_conformance.commands.init.draft import (
 from posenc_conformance.commands.init.making import Target, callables, called, maker
 from posenc_conformance.commands.init.probes import SAMPLE, sample
 from posenc_conformance.commands.init.roles import NAMES, CallText, has, roles_of
+from posenc_conformance.judge.arrays import to_numpy
 from posenc_conformance.scheme_file.scheme import Call
 
 HEADS, ROWS, DIM = SAMPLE["x"].shape
@@ -57,6 +60,7 @@ SEQUENCE_FORMS = (
 """Arrays for calls without positions: a form of by_heads, and a swap that puts rows first."""
 MOST_IN_SEQUENCES = 4095
 ONE_RESULT = "not judged: keys, since the call does not return them beside the queries"
+COPIED = "it writes over x, so the adapter gives it a copy"
 NO_CALL = CallText("", frozenset())
 LAYOUT = {
     "neox": '{"half": True, "interleaved": False}[layout]',
@@ -206,7 +210,7 @@ def _stretches(call: Call, found: Found, made: Any, text: CallText) -> Iterator[
             f"    return {turned}",
             f"return in_stretches(turn, {x}, positions)",
         ]
-        yield _noted(_draft(call, (found,), found, made, lines, text), *notes)
+        yield from _changing(_noted(_draft(call, (found,), found, made, lines, text), *notes))
 
 
 def _turned_rows(found: Found, text: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
@@ -214,6 +218,9 @@ def _turned_rows(found: Found, text: str) -> Iterator[tuple[str, str, tuple[str,
     x = "to_torch(x)" if found.framework == "torch" else "x"
     heads = "jnp.asarray(heads)" if found.framework == "jax" else "heads"
     for form, swapped in SEQUENCE_FORMS:
+        if found.framework != "jax":
+            copy = f"written_over(lambda heads: {text}, heads{swapped}){swapped}"
+            yield x, f'by_heads(lambda heads: {copy}, rows, form="{form}")', (COPIED,)
         for pick in ("", "[0]"):
             turned = text.replace("heads", f"{heads}{swapped}") + pick + swapped
             notes = (FIRST_RESULT,) if pick else ()
@@ -226,7 +233,7 @@ def _sequences(call: Call, found: Found, made: Any, text: CallText) -> Iterator[
         call_line = f"return in_sequence(lambda rows: {turned}, {x}, positions)"
         lines = [*([made.line] if made else []), call_line]
         draft = _draft(call, (found,), found, made, lines, text, limit=MOST_IN_SEQUENCES)
-        yield _noted(draft, *notes)
+        yield from _changing(_noted(draft, *notes))
     if found.framework == "jax":  # a call usually takes one sequence, to be mapped
         turned = f"np.stack([{text.text.replace('heads', 'jnp.asarray(row)')} for row in heads])"
         turn = f'lambda rows: by_heads(lambda heads: {turned}, rows, form="hnd")'
@@ -252,6 +259,10 @@ def _finished(
     raw = _draft(call, parts, found, made, [*lines, f"return {text.text}"], text, source)
     value = raw.value(sample(raw.keywords))
     pick = ""
+    if value is None and "written_over" not in text.text:
+        copy = replace(text, text=f"written_over(lambda heads: {text.text}, heads)")
+        yield from _finished(call, parts, found, made, lines, copy, after, source)
+        return
     if isinstance(value, (tuple, list)) and value:
         raw = _noted(raw, *[FIRST_RESULT] * (len(value) > 1))
         value, pick = value[0], "[0]"
@@ -260,7 +271,18 @@ def _finished(
         end: tuple[str, ...] = (short,)
         if len(short) > 88:
             end = f"turned = {text.text}{pick}", f"return turned{after}"
-        yield _of_batches(raw.giving(*raw.body[:-1], *end))
+        draft = _of_batches(raw.giving(*raw.body[:-1], *end))
+        copied = (COPIED,) * ("written_over" in text.text)
+        yield from _changing(replace(draft, notes=(*copied, *draft.notes)))
+
+
+def _changing(draft: Draft) -> Iterator[Draft]:
+    """Yield a draft, unless its call should write over x and does not."""
+    if COPIED in draft.notes:
+        value = draft.value(sample(draft.keywords))
+        if value is None or np.array_equal(to_numpy(value), SAMPLE["x"]):
+            return
+    yield draft
 
 
 def _of_batches(draft: Draft) -> Draft:

@@ -24,13 +24,6 @@ ROWS, TABLE_ROWS, DIM = 9, 64, 32
 BASES = frozenset(ROLES["base"].split())
 MOST_IN_SQUARES = 2047
 """Largest position of a call that makes a square query-key matrix."""
-FORMS_OF_BIAS: Mapping[str, int | None] = {
-    "bias.reshape(heads, q_len, k_len)": None,
-    "bias.reshape(heads, k_len, k_len)[:, k_len - q_len :]": MOST_IN_SQUARES,
-    "np.broadcast_to(bias.reshape(heads, 1, k_len), (heads, q_len, k_len))": None,
-    "np.moveaxis(bias.reshape(k_len, k_len, heads), -1, 0)[:, k_len - q_len :]": MOST_IN_SQUARES,
-}
-"""Conversions of a returned bias, each with the largest position that is cheap."""
 FORMS_OF_MASK: Mapping[str, int | None] = {
     "mask.reshape(q_len, k_len)": None,
     "mask.reshape(k_len, k_len)[k_len - q_len :]": MOST_IN_SQUARES,
@@ -101,7 +94,7 @@ def _stored(call: Call, found: Found, made: Maker, base: str) -> list[str]:
     """Return the names under which an object stores arrays that may be tables."""
     length = [LENGTH] if "length" in made.used else []
     keywords = (base,) if "base" in made.used else ()
-    raw = _draft(call, found, made, [*length, made.line, "return module"], keywords)
+    raw = draft_of(call, found, made, [*length, made.line, "return module"], keywords)
     own = getattr(raw.value(_sample(keywords)), "__dict__", {})  # none if it cannot be made
     buffers, weights = own.get("_buffers") or {}, own.get("_parameters") or {}
     return [
@@ -131,7 +124,7 @@ def _stretches(
             f"    return {turned}.reshape(-1, dim)",
             f"return in_stretches(encode, {zeros.format('len(positions), dim')}, positions)",
         ]
-        yield _draft(call, found, made, lines, (base,) if "base" in every else (), text.left)
+        yield draft_of(call, found, made, lines, (base,) if "base" in every else (), text.left)
 
 
 def _rows(
@@ -146,7 +139,7 @@ def _rows(
     lines = [LENGTH] if "length" in text.text or (made and "length" in made.used) else []
     lines += [made.line] if made else []
     keywords = (base,) if "base" in every else ()
-    raw = _draft(call, found, made, [*lines, f"return {text.text}"], keywords, text.left)
+    raw = draft_of(call, found, made, [*lines, f"return {text.text}"], keywords, text.left)
     value = raw.value(_sample(keywords))
     pick = "[0]" if isinstance(value, (tuple, list)) and value else ""
     if pick and len(value) > 1:
@@ -160,7 +153,7 @@ def _rows(
         yield raw.giving(*lines, f"return {text.text}{pick}{flat}[{at}]")
 
 
-def _draft(
+def draft_of(
     call: Call,
     found: Found,
     made: Maker | None,
@@ -168,6 +161,7 @@ def _draft(
     keywords: tuple[str, ...],
     left: tuple[str, ...] = (),
 ) -> Draft:
+    """Return a draft of some lines, with the imports that they need."""
     imports = {imported(found), *(made.imports if made else ()), *IMPORTS[found.framework]}
     return Draft(
         call,
@@ -193,7 +187,7 @@ def _grids(call: Call, found: Found) -> Iterator[Draft]:
         keywords = ("base",) if "base" in text.used else ()
         for after in (".reshape(-1, dim)", ".reshape(dim, -1).T"):
             lines = [f"return {text.text}{after}"]
-            yield _draft(call, found, None, lines, keywords, text.left)
+            yield draft_of(call, found, None, lines, keywords, text.left)
 
 
 def _slopes(call: Call, found: Found) -> Iterator[Draft]:
@@ -201,11 +195,11 @@ def _slopes(call: Call, found: Found) -> Iterator[Draft]:
     if made is not None:
         for name in ("slopes", "alibi_slopes", "m"):
             copy = f"return to_numpy(module.{name}).reshape(heads).copy()"
-            yield _draft(call, found, made, [made.line, copy], ())
+            yield draft_of(call, found, made, [made.line, copy], ())
     if not found.is_class and (text := _of_heads(found)):
         for after in ("", ".reshape(heads)"):
             lines = [f"return {text.text}{after}"]
-            yield _draft(call, found, None, lines, (), text.left)
+            yield draft_of(call, found, None, lines, (), text.left)
 
 
 def _of_heads(found: Found) -> CallText | None:
@@ -228,25 +222,8 @@ def _masks(call: Call, found: Found) -> Iterator[Draft]:
     lines = [f"mask = to_numpy({text.text})"]
     for shape, limit in FORMS_OF_MASK.items():
         for test, notes in (("!= 0", ()), ("== 0", (ZERO_ALLOWS,))):
-            draft = _draft(call, found, None, [*lines, f"return {shape} {test}"], (), text.left)
+            draft = draft_of(call, found, None, [*lines, f"return {shape} {test}"], (), text.left)
             yield replace(draft, limit=limit, notes=notes)
-
-
-def _biases(call: Call, found: Found) -> Iterator[Draft]:
-    sizes = {"heads": "heads", "q_len": "q_len", "k_len": "k_len"}
-    made = maker(found, sizes) if found.is_class else None
-    if found.is_class and made is None:
-        return
-    for target in callables(found):
-        text = called(target, sizes)
-        every = (text.used if text else frozenset()) | (made.used if made else frozenset())
-        if text is None or not {"heads", "k_len"} <= every:
-            continue
-        kept = ".copy()" if made else ""  # an object may hand out its own table
-        lines = [*([made.line] if made else []), f"bias = to_numpy({text.text}){kept}"]
-        for after, limit in FORMS_OF_BIAS.items():
-            lines_of_form = [*lines, f"return {after}"]
-            yield replace(_draft(call, found, made, lines_of_form, (), text.left), limit=limit)
 
 
 def _buckets(call: Call, found: Found) -> Iterator[Draft]:
@@ -264,35 +241,7 @@ def _buckets(call: Call, found: Found) -> Iterator[Draft]:
     if text is not None:
         keywords = ["direction"] if text.used & {"bidirectional", "causal"} else []
         keywords += [name for name in ("num_buckets", "max_distance") if name in text.used]
-        yield _draft(call, found, None, [f"return {text.text}"], tuple(keywords), text.left)
-
-
-def _learned_biases(call: Call, found: Found) -> Iterator[Draft]:
-    """Yield drafts of functions that take T5's bias table, with rows for buckets or for heads."""
-    if found.is_class:
-        return
-    both = {
-        "bidirectional": 'direction == "bidirectional"',
-        "causal": 'direction == "causal"',
-        "num_buckets": "len(table)",
-        "max_distance": "max_distance",
-        "heads": "table.shape[1]",
-        "q_len": "q_len",
-        "k_len": "k_len",
-    }
-    tensors = {"torch": "to_torch(table)", "jax": "jnp.asarray(table)"}
-    table = tensors.get(found.framework, "table")
-    for form in (table, f"{table}.T"):
-        text = called(next(callables(found)), {"bias_table": form, **both})
-        if text is None or not {"bias_table", "k_len"} <= text.used:
-            continue
-        keywords = ["direction"] if text.used & {"bidirectional", "causal"} else []
-        keywords += ["max_distance"] if "max_distance" in text.used else []
-        lines = ["heads = table.shape[1]", f"bias = to_numpy({text.text})"]
-        for after, limit in FORMS_OF_BIAS.items():
-            of_form = [*lines, f"return {after}"]
-            draft = _draft(call, found, None, of_form, tuple(keywords), text.left)
-            yield replace(draft, limit=limit)
+        yield draft_of(call, found, None, [f"return {text.text}"], tuple(keywords), text.left)
 
 
 DRAFTS = {
@@ -300,9 +249,7 @@ DRAFTS = {
     "timestep": _encodings,
     "sincos_2d": _grids,
     "alibi_slopes": _slopes,
-    "alibi_bias": _biases,
     "t5_bucket": _buckets,
-    "t5_bias": _learned_biases,
     "causal_mask": _masks,
     "sliding_window": _masks,
 }

@@ -194,7 +194,8 @@ def _claim_lines(claimed: Claimed) -> Iterator[str]:
     taken = [name for name in fit.draft.call.combinations if f'"{name}"' in claimed.lines[0]]
     like = " and ".join(taken)
     if fit.mistake:
-        yield f"{_name_of(fit)} fits nothing; {like} is claimed, the nearest: {fit.mistake}"
+        be = "are" if len(taken) > 1 else "is"
+        yield f"{_name_of(fit)} fits nothing; {like} {be} claimed, the nearest: {fit.mistake}"
     else:
         yield (
             f"{_name_of(fit)} behaves like {like} (worst error {fit.worst:.2g} of the bound)"
