@@ -5,7 +5,7 @@ The helpers are for libraries of any framework, and importing this module import
 helpers for one framework.
 """
 
-from posenc_conformance.adapters.axes import of_both, of_queries, written_over
+from posenc_conformance.adapters.axes import in_batch, of_both, of_queries, written_over
 from posenc_conformance.adapters.functions import bias, mask, module, rope, rope_by_tables, table
 from posenc_conformance.adapters.helpers import (
     ALL_FLOATS,
@@ -39,6 +39,7 @@ __all__ = [
     "by_heads",
     "by_ranks",
     "headed",
+    "in_batch",
     "in_sequence",
     "in_stretches",
     "mask",

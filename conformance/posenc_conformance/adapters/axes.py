@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,7 @@ def of_both(
     *,
     in_place: bool = False,
     batch: int = 1,
+    positions: Any = None,
 ) -> Any:
     """Rotate queries and keys in one call, and return the heads of both, those of q first.
 
@@ -82,8 +84,53 @@ def of_both(
         The number of sequences in a call. One is the kit's, and the others have other values. The
         function is called once with the kit's sequence at each place, and the heads of the result
         come from these calls in turn, so that a sequence that is treated unlike others shows.
+    positions : array of shape ``[n]``, optional
+        Passed to the function in a third argument of shape ``[batch, n]``, where the other
+        sequences of a batch, of 2 unless ``batch`` says another size, have other positions.
     """
-    return joined(*_turned(function, q, k, shape, in_place, batch))
+    if positions is None:
+        return joined(*_turned(function, q, k, shape, in_place, batch))
+    batch = max(batch, 2)
+    results = [
+        _turned_among(partial(function, at=at), q, k, shape, in_place, place, batch)
+        for place, at in enumerate(_places(positions, batch))
+    ]
+    return joined(*_both_in_turn(results, len(q)))
+
+
+def in_batch(
+    function: Function, x: Any, positions: Any, shape: str = "bhsd", *, batch: int = 2
+) -> Any:
+    """Rotate x by a function that takes several sequences with their own positions.
+
+    Parameters
+    ----------
+    function : callable
+        Takes x in the axes of ``shape`` and positions of shape ``[batch, n]``. It is called once
+        with x at each place of the batch. The other sequences have other values and positions, and
+        the heads of the result come from these calls in turn.
+    x : array or tensor of shape ``[..., n, dim]``
+        The rows, whose leading axes become heads.
+    positions : array of shape ``[n]``
+        The positions of x.
+    shape : str
+        The axes of x, as in :func:`of_both`.
+    batch : int
+        The number of sequences in a call.
+    """
+    heads, axis, results = arranged(x, shape), shape.index("b"), []
+    for place, at in enumerate(_places(positions, batch)):
+        result = function(_among_others(heads, axis, place, batch), at)
+        own = restored(result[_place(axis, place)], shape, x.shape)
+        results.append(own.reshape(-1, *x.shape[-2:]))
+    return _in_turn(results, batch - 1).reshape(x.shape)
+
+
+def _places(positions: Any, batch: int) -> Iterator[Any]:
+    """Yield positions of a batch for each place in it: those given there, and others elsewhere."""
+    others = positions.max(initial=0) - positions
+    for place in range(batch):
+        yield np.stack([positions if each == place else others for each in range(batch)])
 
 
 def of_queries(function: Function, x: Any, shape: str = "bhsd", *, in_place: bool = False) -> Any:
@@ -123,19 +170,35 @@ def _turned(
 ) -> tuple[Any, Any]:
     if shape == "sd" and not in_place:
         return _head_by_head(function, q, k)
-    queries, keys = arranged(q, shape), arranged(k, shape)
     if batch == 1:
+        queries, keys = arranged(q, shape), arranged(k, shape)
         first, second = _both(function, queries, keys, in_place)
         return restored(first, shape, q.shape), restored(second, shape, k.shape)
-    axis, results = shape.index("b"), []
-    for place in range(batch):
-        among, with_them = (_among_others(each, axis, place, batch) for each in (queries, keys))
-        both = _both(function, among, with_them, in_place)
-        own = (*[slice(None)] * axis, slice(place, place + 1))
-        first, second = (each[own] for each in both)
-        results.append((restored(first, shape, q.shape), restored(second, shape, k.shape)))
-    return _in_turn([first for first, _ in results]), _in_turn(
-        [second for _, second in results], len(q)
+    results = [
+        _turned_among(function, q, k, shape, in_place, place, batch) for place in range(batch)
+    ]
+    return _both_in_turn(results, len(q))
+
+
+def _turned_among(
+    function: Function, q: Any, k: Any, shape: str, in_place: bool, place: int, batch: int
+) -> tuple[Any, Any]:
+    """Rotate queries and keys at one place of a batch."""
+    axis = shape.index("b")
+    queries, keys = (_among_others(arranged(each, shape), axis, place, batch) for each in (q, k))
+    both = _both(function, queries, keys, in_place)
+    first, second = (each[_place(axis, place)] for each in both)
+    return restored(first, shape, q.shape), restored(second, shape, k.shape)
+
+
+def _place(axis: int, place: int) -> tuple[slice, ...]:
+    return (*[slice(None)] * axis, slice(place, place + 1))
+
+
+def _both_in_turn(results: Sequence[tuple[Any, Any]], heads: int) -> tuple[Any, Any]:
+    return (
+        _in_turn([first for first, _ in results]),
+        _in_turn([second for _, second in results], heads),
     )
 
 
@@ -200,4 +263,4 @@ def _rank(name: object) -> int:
 
 
 def _copy(x: Any) -> Any:
-    return x.clone() if hasattr(x, "clone") else np.array(x)
+    return x.clone() if hasattr(x, "new_zeros") else np.array(x)

@@ -27,6 +27,7 @@ ONE_SEQUENCE = "not judged: a batch of several sequences"
 FIRST_RESULT = "not judged: all results but the first"
 HELPERS = (
     "by_heads",
+    "in_batch",
     "in_sequence",
     "in_stretches",
     "of_both",

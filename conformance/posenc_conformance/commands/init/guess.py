@@ -8,7 +8,7 @@ from posenc_conformance.commands.init import bias_drafts, rotary_drafts, table_d
 from posenc_conformance.commands.init.candidates import Found, Library
 from posenc_conformance.commands.init.counterparts import with_counterpart
 from posenc_conformance.commands.init.fit import Answered, Claimed, Fit, best, claimed, nearest
-from posenc_conformance.commands.init.keys import with_keys
+from posenc_conformance.commands.init.keys import in_batches, with_keys
 from posenc_conformance.commands.init.making import unused_methods
 from posenc_conformance.commands.init.patience import late_parts, late_words
 from posenc_conformance.judge.knowledge import KnownScheme
@@ -221,7 +221,7 @@ def _concluded(
     for fit in right:
         name = fit.draft.call.name
         if name not in guessed.claims:
-            guessed.claims[name] = claimed(fit)
+            guessed.claims[name] = claimed(in_batches(fit))
         elif not {*fit.draft.parts} & {*guessed.claims[name].fit.draft.parts}:
             guessed.others.append(fit)
     _add_wrong_bias(guessed, answers)

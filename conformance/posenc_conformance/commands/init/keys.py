@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from posenc_conformance.commands.init.batches import ONE_ROW, with_batch
 from posenc_conformance.commands.init.candidates import quiet
 from posenc_conformance.commands.init.draft import ONE_SEQUENCE
 from posenc_conformance.commands.init.fit import (
@@ -27,7 +28,6 @@ from posenc_conformance.scheme_file.scheme import Call, Combination
 
 SHARED = ("dtype", "base", "head_dim", "max_position", "switches")
 """The arguments of a claim on queries that the claim on keys has too."""
-ONE_ROW = re.compile(r"\bpositions\)?\[None\]")
 AS_MANY = Code("lambda heads, key_heads: heads == key_heads")
 PARTIAL = (
     "not judged: keys of which some channels pass unrotated, since no call of the spec has them"
@@ -56,11 +56,11 @@ def with_keys(queries: Claimed, scheme: KnownScheme, call: Call) -> tuple[Claime
     fit, notes = _of_batches(fit)
     queries = _noted(queries, *(note for note in notes if note not in queries.notes))
     try:
-        return queries, _claimed(_compared(fit, 0), said)
+        return queries, _claimed(compared(fit, 0), said)
     except Misbehaviour as problem:
         reason = _reason(problem)
     try:
-        fit = _compared(fit, 1)
+        fit = compared(fit, 1)
     except Misbehaviour:
         return _noted(queries, f"not judged: keys, since {reason}"), None
     return queries, _claimed(
@@ -78,6 +78,9 @@ def _of_batches(fit: Fit) -> tuple[Fit, tuple[str, ...]]:
     body = tuple(re.sub(r'(shape="\w*b\w*")', r"\1, batch=2", line) for line in draft.body)
     if body == draft.body:
         return fit, ()
+    own = with_batch(fit)
+    if own is not fit:
+        return own, ()
     alone = draft.framework == "jax" or any(ONE_ROW.search(line) for line in body)
     batched = replace(fit, draft=replace(draft, body=body))
     probes = PROBES[draft.call.name](fit.base)
@@ -106,7 +109,21 @@ def _claimed(fit: Fit, said: Restrictions, *notes: str) -> Claimed:
     return Claimed(fit, (claim_line(names_taken(fit), said),), notes, said)
 
 
-def _compared(fit: Fit, number: int) -> Fit:
+def in_batches(fit: Fit) -> Fit:
+    """Return the fit of a rotation that is given several sequences, if it takes positions of each.
+
+    It says what is wrong with the result of two sequences, where that of one is right.
+    """
+    if fit.draft.call.name != "rope" or fit.mistake:
+        return fit
+    batched = with_batch(fit)
+    try:
+        return fit if batched is fit else compared(batched, 0)
+    except Misbehaviour:
+        return fit
+
+
+def compared(fit: Fit, number: int) -> Fit:
     """Return the fit with the error of a probe's result, and words for what is wrong with it.
 
     Raises Misbehaviour if the call raises.
