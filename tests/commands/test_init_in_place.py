@@ -7,7 +7,7 @@ import pytest
 from posenc_conformance.adapters.find import load_adapter
 from posenc_lab.judging import failed, judge, schemes
 from tests.commands.initialised import written
-from tests.libraries import keys
+from tests.libraries import keys, right
 
 pytestmark = pytest.mark.remembered(shipped=True)
 FORMS = {
@@ -53,3 +53,13 @@ def test_a_function_that_returns_its_result_is_not_given_a_copy(
     said = capsys.readouterr().out
     assert COPY not in said
     assert "angles of the opposite sign" in said
+
+
+def test_a_function_of_queries_and_keys_is_not_taken_to_write_over_them(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = right.WITH_CACHE.replace("positions = start_pos + ", "positions = ")
+    written(folder, "from_0", source)
+    said = capsys.readouterr().out
+    assert "without any rotation" not in said
+    assert "positions shifted by -3" in said

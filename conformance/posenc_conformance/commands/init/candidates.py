@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from warnings import catch_warnings, simplefilter
 
 from posenc_conformance.adapters.packages import bare_package
-from posenc_conformance.commands.init.patience import LATE_IMPORT, NotReturned, starting
+from posenc_conformance.commands.init.calls.patience import LATE_IMPORT, NotReturned, starting
 from posenc_conformance.errors import UserError, in_line
 
 LOOKS = re.compile(

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from posenc_conformance.commands.init.calls.patience import patiently
 from posenc_conformance.commands.init.candidates import Found, quiet
-from posenc_conformance.commands.init.patience import patiently
 from posenc_conformance.scheme_file.scheme import Call
 
 HEAD_DIM = "HEAD_DIM"
@@ -24,6 +24,7 @@ POSITIONS = {
 ARRAY = {"torch": "to_torch(x)", "jax": "jnp.asarray(x)", "numpy": "x"}
 IMPORTS = {"torch": ("import torch",), "jax": ("import jax.numpy as jnp",), "numpy": ()}
 ONE_SEQUENCE = "not judged: a batch of several sequences"
+IN_RUNS = "rows whose positions do not follow each other are given in calls of their own"
 FIRST_RESULT = "not judged: all results but the first"
 HELPERS = (
     "by_heads",

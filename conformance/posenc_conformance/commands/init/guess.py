@@ -4,13 +4,14 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from posenc_conformance.commands.init import bias_drafts, rotary_drafts, table_drafts
+from posenc_conformance.commands.init import rotary_drafts, table_drafts
+from posenc_conformance.commands.init.calls import bias_drafts
+from posenc_conformance.commands.init.calls.patience import late_parts, late_words
 from posenc_conformance.commands.init.candidates import Found, Library
 from posenc_conformance.commands.init.counterparts import with_counterpart
 from posenc_conformance.commands.init.fit import Answered, Claimed, Fit, best, claimed, nearest
 from posenc_conformance.commands.init.keys import in_batches, with_keys
 from posenc_conformance.commands.init.making import unused_methods
-from posenc_conformance.commands.init.patience import late_parts, late_words
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_all
 from posenc_conformance.scheme_file.scheme import Call

@@ -18,9 +18,14 @@ from posenc_conformance.adapters.find import (
     versions,
 )
 from posenc_conformance.commands.init import write
+from posenc_conformance.commands.init.calls.patience import (
+    LATE_IMPORT,
+    NotReturned,
+    patience,
+    starting,
+)
 from posenc_conformance.commands.init.candidates import library
 from posenc_conformance.commands.init.guess import examine
-from posenc_conformance.commands.init.patience import LATE_IMPORT, NotReturned, patience, starting
 from posenc_conformance.errors import UserError
 from posenc_conformance.files import write_whole
 from posenc_conformance.judge.process_state import preventing_exit

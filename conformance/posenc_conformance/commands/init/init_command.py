@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from posenc_conformance.commands.init import languages, template, write
+from posenc_conformance.commands.init.calls.patience import patience
 from posenc_conformance.commands.init.candidates import Library, library
 from posenc_conformance.commands.init.guess import Guess, examine
-from posenc_conformance.commands.init.patience import patience
 from posenc_conformance.errors import UserError
 from posenc_conformance.files import Writer
 

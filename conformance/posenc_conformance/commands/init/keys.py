@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from posenc_conformance.commands.init.batches import ONE_ROW, with_batch
+from posenc_conformance.commands.init.calls.batches import ONE_ROW, with_batch
 from posenc_conformance.commands.init.candidates import quiet
 from posenc_conformance.commands.init.draft import ONE_SEQUENCE
 from posenc_conformance.commands.init.fit import (

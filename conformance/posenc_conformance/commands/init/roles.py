@@ -54,6 +54,7 @@ ROLES: Mapping[str, str] = {
     "mask": "attention_mask attn_mask padding_mask key_padding_mask mask",
     "scores": "scores attn_scores attention_scores logits attn_logits attention_logits dots "
     "qk_dots sim qk attn attn_weights",
+    "grid": "grid_size grid_shape feat_shape feat_size spatial_shape image_shape patch_grid hw",
     "bidirectional": "bidirectional",
     "causal": "causal is_causal",
     "num_buckets": "num_buckets n_buckets buckets relative_attention_num_buckets",

@@ -15,6 +15,7 @@ from posenc_conformance.commands.init.draft import (
     FIRST_RESULT,
     HEAD_DIM,
     IMPORTS,
+    IN_RUNS,
     LENGTH,
     ONE_SEQUENCE,
     POSITIONS,
@@ -190,7 +191,8 @@ def _of_both(
         # Whole sequences are not tried: in them, a call that ignores the offset would look right.
         start = _draft(call, own, found, made, line, text)
         way = query_key.in_parts(framework, "in_stretches", "rows, first")
-        yield from query_key.drafts(start, text, way, query_key.SEQUENCES)
+        for draft in query_key.drafts(start, text, way, query_key.SEQUENCES):
+            yield replace(draft, notes=(*draft.notes, IN_RUNS))
         return
     start = _draft(call, own, found, made, line, text, limit=MOST_IN_SEQUENCES)
     way = query_key.in_parts(framework, "in_sequence", "rows")
@@ -210,7 +212,8 @@ def _stretches(call: Call, found: Found, made: Any, text: CallText) -> Iterator[
             f"    return {turned}",
             f"return in_stretches(turn, {x}, positions)",
         ]
-        yield from _changing(_noted(_draft(call, (found,), found, made, lines, text), *notes))
+        draft = _noted(_draft(call, (found,), found, made, lines, text), *notes)
+        yield from _changing(replace(draft, notes=(*draft.notes, IN_RUNS)))
 
 
 def _turned_rows(found: Found, text: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
@@ -278,7 +281,7 @@ def _finished(
 
 def _changing(draft: Draft) -> Iterator[Draft]:
     """Yield a draft, unless its call should write over x and does not."""
-    if COPIED in draft.notes:
+    if any("written_over(" in line for line in draft.body):
         value = draft.value(sample(draft.keywords))
         if value is None or np.array_equal(to_numpy(value), SAMPLE["x"]):
             return

@@ -76,6 +76,7 @@ def _encodings_with(call: Call, found: Found, common: Mapping[str, str]) -> Iter
             {"positions": at},
             {"positions": f"{at}[None]"},
             {"length": "length"},
+            {"positions": "length"},  # a number of positions may have their name
             {"x": zeros.format("1, length, dim")},
             {"x": zeros.format("length, 1, dim")},
             {"x": zeros.format("1, length, dim"), "positions": at},
@@ -178,8 +179,10 @@ def draft_of(
 
 
 def _grids(call: Call, found: Found) -> Iterator[Draft]:
-    offered = {"height": "height", "width": "width", "dim": "dim", "base": "base"}
-    if found.is_class or not has(found.parameters, "height", "width", "dim"):
+    sizes = {"height": "height", "width": "width", "grid": "(height, width)"}
+    offered = {**sizes, "dim": "dim", "base": "base"}
+    by_sizes = has(found.parameters, "height", "width") or has(found.parameters, "grid")
+    if found.is_class or not (by_sizes and has(found.parameters, "dim")):
         return
     target = next(callables(found))
     text = called(target, offered)
