@@ -82,8 +82,7 @@ def _parser() -> argparse.ArgumentParser:
         "--posenc-timeout",
         type=float,
         metavar="SECONDS",
-        help="end a call of the library that takes longer (default: 20); its import may take five "
-        "times as long",
+        help="end a call that takes longer (default: 20); an import may take five times as long",
     )
     init.set_defaults(run=_init)
     new = commands.add_parser("new", help="write the files of a new scheme, ready to be filled")
@@ -464,16 +463,9 @@ def _new(options: argparse.Namespace) -> int:
 def _init(options: argparse.Namespace) -> int:
     from posenc_conformance.commands.init.init_command import init
     from posenc_conformance.commands.search_path import add_search_path
-    from posenc_conformance.remote.command_line import seconds_of
 
     add_search_path()
-    seconds = options.posenc_timeout
-    written = init(
-        options.name,
-        options.schemes,
-        options.language,
-        force=options.force,
-        seconds=None if seconds is None else seconds_of(seconds, "--posenc-timeout"),
-    )
+    given = options.name, options.schemes, options.language
+    written = init(*given, force=options.force, seconds=options.posenc_timeout)
     print("\n".join(written))
     return 0

@@ -10,6 +10,7 @@ from posenc_conformance.commands.init.candidates import Library, library
 from posenc_conformance.commands.init.guess import Guess, examine
 from posenc_conformance.errors import UserError
 from posenc_conformance.files import Writer
+from posenc_conformance.remote.command_line import seconds_of
 
 
 def init(
@@ -36,6 +37,7 @@ def init(
             )
         yield from languages.start(_stem(name), language, force=force)
         return
+    seconds = None if seconds is None else seconds_of(seconds, "--posenc-timeout")
     stem = _stem(name)
     path = Path(f"{stem}_adapter.py")
     writer = Writer(force=force)

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 SECONDS = 20.0
 """The time for a call if no option says another."""
 STARTING = 5
-"""The import of a library may take so many times as long as a call."""
+"""An import may take this times the seconds of a call."""
 AGAIN = 1.0
 """Seconds after which a call that went on is interrupted once more."""
 LATE_IMPORT = "let an import only define things, or give it longer: --posenc-timeout=SECONDS"
