@@ -57,7 +57,9 @@ DOORS = {
     "commands": "badge cli named naming",
     "commands/export": "export export_command",
     "commands/identify": "damaged_data identify pickles",
-    "commands/init": "init init_forms init_keys init_packages init_places plain_library",
+    "commands/init": (
+        "init init_forms init_keys init_mistakes init_packages init_places plain_library"
+    ),
     "commands/judge": "engine_table judge",
     "commands/new": "new own_schemes",
     "commands/repro": "repro",

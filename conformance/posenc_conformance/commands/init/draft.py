@@ -15,6 +15,8 @@ HEAD_DIM = "HEAD_DIM"
 """The placeholder in the text for the number of rotated channels."""
 LENGTH = "length = 1 << int(positions.max(initial=63)).bit_length()"
 """The line that makes a table long enough for all positions: a power of two, to make few."""
+EXACT_LENGTH = "length = int(positions.max(initial=63)) + 1"
+"""The same for an object whose table has a length of its own, which a power of two may exceed."""
 POSITIONS = {
     "torch": "to_torch(positions)",
     "jax": "jnp.asarray(positions)",

@@ -8,6 +8,7 @@ import numpy as np
 
 from posenc_conformance.commands.init.candidates import Found
 from posenc_conformance.commands.init.draft import (
+    EXACT_LENGTH,
     FIRST_RESULT,
     IMPORTS,
     LENGTH,
@@ -16,7 +17,7 @@ from posenc_conformance.commands.init.draft import (
     default_of,
     imported,
 )
-from posenc_conformance.commands.init.making import Maker, callables, called, maker
+from posenc_conformance.commands.init.making import Maker, callables, called, has_own_length, maker
 from posenc_conformance.commands.init.roles import ROLES, CallText, has
 from posenc_conformance.scheme_file.scheme import Call
 
@@ -143,7 +144,8 @@ def _rows(
     at: str,
 ) -> Iterator[Draft]:
     every = text.used | (made.used if made else frozenset())
-    lines = [LENGTH] if "length" in text.text or (made and "length" in made.used) else []
+    needed = EXACT_LENGTH if has_own_length(found) else LENGTH
+    lines = [needed] if "length" in text.text or (made and "length" in made.used) else []
     lines += [made.line] if made else []
     keywords = (base,) if "base" in every else ()
     raw = _draft(call, found, made, [*lines, f"return {text.text}"], keywords, text.left)
