@@ -1,10 +1,12 @@
 """Whether a part that fits nothing, beside one that is right, is wrong or of another scheme."""
 
 import re
+from collections.abc import Iterable
 
 from posenc_conformance.commands.init.candidates import Found
 from posenc_conformance.commands.init.fit import READ, Fit
 from posenc_conformance.commands.init.nearest import is_still
+from posenc_conformance.commands.init.roles import has
 
 OTHER_SCHEME = re.compile(
     r"scal|factor|alpha|ntk|yarn|linear|dynamic|llama_?3|long_?rope|su_rope|interpol|partial|"
@@ -46,6 +48,18 @@ def _speaks_of_another(found: Found) -> bool:
 
 def is_of_own_tables(fit: Fit) -> bool:
     """Return whether an applying function is judged with tables that the adapter makes."""
-    return len(fit.draft.parts) == 1 and any(
-        "np.outer(positions" in each for each in fit.draft.body
-    )
+    body = fit.draft.body
+    return len(fit.draft.parts) == 1 and any("np.outer(positions" in line for line in body)
+
+
+def left_makers(fit: Fit, unjudged: Iterable[Found]) -> list[Found]:
+    """Return the parts that may make tables for an applying function that gets the adapter's."""
+    if not is_of_own_tables(fit):
+        return []
+    applying = fit.draft.parts[-1]
+    return [
+        part
+        for part in unjudged
+        if part is not applying and part.package == applying.package
+        if part.is_class or has(part.parameters, "dim") or has(part.parameters, "positions")
+    ]

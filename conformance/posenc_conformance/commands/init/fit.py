@@ -10,6 +10,7 @@ from posenc_conformance.commands.init.blocks import sizes_of
 from posenc_conformance.commands.init.candidates import quiet
 from posenc_conformance.commands.init.draft import Draft
 from posenc_conformance.commands.init.probes import BASE, DIMS, FIXED, HEAD_DIMS, PROBES
+from posenc_conformance.commands.init.roles import NAMES
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.judge.case import Case
@@ -27,6 +28,8 @@ DTYPES_OF = {"inputs": ("float32", "float64"), "keyword": ("float32", "float64")
 """Dtypes that are tried for a result; NumPy's functions return float64 by default."""
 ODD_RULES = ("zero", "cut", "uneven")
 LIMITS = tuple(2**k - 1 for k in (9, 11, 12, 13, 14, 15, 16, 17))
+PLACES = {"positions", "offset"}
+"""Roles of parameters that say where rows stand."""
 HIDDEN = -1e4
 """What a mask adds to hide a key, or more."""
 TOO_FAR = "raises or changes the shape"
@@ -255,9 +258,7 @@ def claimed(fit: Fit) -> Claimed:
     restrictions |= _sizes(fit, notes)
     restrictions |= _odd(fit, notes)
     restrictions |= _masked(fit)
-    if fit.draft.left:
-        keep = "keep their defaults" if len(fit.draft.left) > 1 else "keeps its default"
-        notes.append(f"not judged: {', '.join(fit.draft.left)}, which {keep}")
+    notes += _left(fit.draft)
     limit = _limit(fit, notes)
     if limit is not None:
         restrictions["max_position"] = limit
@@ -272,6 +273,23 @@ def claimed(fit: Fit) -> Claimed:
             claim_line(names, restrictions | each) for each in _partial_claims(restrictions, widths)
         ]
     return Claimed(fit, tuple(lines), tuple(notes), restrictions)
+
+
+def _left(draft: Draft) -> Iterator[str]:
+    """Yield notes on optional parameters that are not passed."""
+    names = draft.left
+    places = [name for name in names if PLACES & {*NAMES.get(name, ())}]
+    if not any("in_sequence(" in line for line in draft.body):
+        places = []
+    if places:
+        yield (
+            f"NOT JUDGED: {', '.join(places)}: with it, no call that was tried returned an array "
+            "of the right shape, so every sequence begins at 0"
+        )
+    others = [name for name in names if name not in places]
+    if others:
+        keep = "keep their defaults" if len(others) > 1 else "keeps its default"
+        yield f"not judged: {', '.join(others)}, which {keep}"
 
 
 def _switches(fit: Fit, limit: int | None, notes: list[str]) -> Restrictions:

@@ -8,6 +8,7 @@ from posenc_conformance.commands.init.fit import READ, Answered, Fit, answered
 from posenc_conformance.commands.init.probes import BASE
 from posenc_conformance.diagnose.diagnosis import find_fits
 from posenc_conformance.diagnose.recover import CAUSES, recover
+from posenc_conformance.diagnose.rows import is_unturned
 from posenc_conformance.testing.naming import name_mistake
 
 MOST_DIAGNOSED = 12
@@ -30,10 +31,12 @@ def nearest(answers: Sequence[Answered]) -> Fit | None:
     usual = [entry for entry in answers if entry.fit.base == (entry.fit.draft.default_base or BASE)]
     close = sorted(usual, key=lambda entry: (entry.off, -entry.fit.judged))
     different = list(_different(close))
+    turned = [entry for entry in different if not is_unturned(entry.case, entry.output)]
+    different = turned or different  # rows that do not move are those of a wrong guess
     named = [fit for fit in map(_named, different[:MOST_DIAGNOSED]) if fit is not None]
-    turned = next((fit for fit in named if fit.cause != UNROTATED), None)
-    if turned is not None:
-        return turned
+    moving = next((fit for fit in named if fit.cause != UNROTATED), None)
+    if moving is not None:
+        return moving
     read = [fit for fit in map(_read, different[:MOST_READ]) if fit is not None]
     if read:
         return min(read, key=_strangeness)

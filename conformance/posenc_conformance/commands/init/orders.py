@@ -43,7 +43,7 @@ def taken_order(apply: Found) -> Order | None:
         for role in roles_of(parameter)[:1]
         if role in COS_FIRST
     ]
-    return {COS_FIRST: COS_FIRST, SIN_FIRST: SIN_FIRST}.get(tuple(roles[:2]))  # type: ignore[call-overload]
+    return next((order for order in (COS_FIRST, SIN_FIRST) if order == tuple(roles[:2])), None)
 
 
 def exchange(lines: Sequence[str], makers: Sequence[Found], apply: Found) -> tuple[str, ...]:
