@@ -15,7 +15,8 @@ ROLES: Mapping[str, str] = {
     "length": "max_len max_length max_seq_len max_seq_length max_seqlen max_sequence_length "
     "max_position_embeddings max_position max_positions seq_len seq_length seqlen "
     "sequence_length length end n_ctx context_length context_len ctx_len num_embeddings "
-    "num_positions num_pos n_pos n_position n_positions block_size num_patches maxlen init_size n t l",
+    "num_positions num_pos n_pos n_position n_positions block_size num_patches maxlen init_size n "
+    "t l",
     "key_positions": "k_positions key_positions k_pos pos_k positions_k k_position_ids "
     "key_position_ids position_ids_k",
     "positions": "q_positions query_positions q_pos pos_q positions_q q_position_ids "

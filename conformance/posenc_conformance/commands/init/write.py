@@ -159,6 +159,9 @@ def words(library: Library, guess: Guess) -> Iterator[str]:
     yield f"{name}: {count} {phrase if count == 1 else 'things look like positional encodings'}"
     yield from unread(library)
     yield from _unpaired(guess)
+    for fit in guess.near:
+        yield f"not judged: {_nearest(fit)}"
+    yield from _unjudged(guess)
     for each in guess.claims.values():
         yield from _claim_lines(each)
     for fit in guess.others:
@@ -168,9 +171,6 @@ def words(library: Library, guess: Guess) -> Iterator[str]:
             f"{', and its keys were not looked at' if fit.draft.both else ''}; "
             f"to write one for it: posenc init {part.module}:{part.path}"
         )
-    for fit in guess.near:
-        yield f"not judged: {_nearest(fit)}"
-    yield from _unjudged(guess)
 
 
 def _unpaired(guess: Guess) -> Iterator[str]:
