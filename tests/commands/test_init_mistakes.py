@@ -10,12 +10,12 @@ from tests.commands.initialised import written
 from tests.libraries import mistaken
 
 pytestmark = pytest.mark.remembered(shipped=True)
-ROPE = [scheme for scheme in schemes() if scheme.id == "rope"]
+JUDGED = [scheme for scheme in schemes() if scheme.id in ("rope", "sinusoidal")]
 
 
 def fails(path: Path, *kinds: str) -> bool:
-    """Return whether a check of ``rope`` on an adapter fails."""
-    return bool(failed(judge(load_adapter(str(path)).adapter, kinds, examples=3, among=ROPE)))
+    """Return whether a check of an adapter fails."""
+    return bool(failed(judge(load_adapter(str(path)).adapter, kinds, examples=3, among=JUDGED)))
 
 
 @pytest.mark.parametrize("mistake", mistaken.MISTAKES, ids=lambda mistake: mistake.name)

@@ -105,6 +105,21 @@ def apply_rotary_emb(x, sin, cos):
     return np.concatenate([a * cos - b * sin, b * cos + a * sin], -1).astype(x.dtype)
 """
 
+ADDED = """
+import numpy as np
+
+class PositionalEncoding:
+    def __init__(self, d_model, max_len=5000):
+        angles = np.outer(np.arange(max_len), 10000.0 ** (-np.arange(0, d_model, 2) / d_model))
+        pe = np.zeros((max_len, d_model), np.float32)
+        pe[:, 0::2], pe[:, 1::2] = np.sin(angles), np.cos(angles)
+        self.pe = pe
+
+    def __call__(self, x, position_ids=None):
+        rows = self.pe[: x.shape[1]] if position_ids is None else self.pe[position_ids]
+        return x + rows
+"""
+
 DOCUMENTED = TABLES.replace("(self, positions):", '(self, positions):\n        """(sin, cos)"""')
 
 
@@ -134,6 +149,7 @@ RIGHT = {
     "function": FUNCTION,
     "both": BOTH,
     "sines_first": SINES_FIRST,
+    "added": ADDED,
     "documented": DOCUMENTED.replace("np.cos(emb), np.sin(emb)", "np.sin(emb), np.cos(emb)"),
     "returns_float64": FUNCTION.replace(".astype(x.dtype)", ""),
     "two_makers": TABLES
@@ -216,6 +232,14 @@ MISTAKES: Sequence[Mistake] = (
     Mistake(
         "place_moved", PLACES, "self.cache[input_pos]", "self.cache[input_pos + 1]", "shifted by +1"
     ),
+    Mistake(
+        "added_place_ignored",
+        ADDED,
+        " if position_ids is None else self.pe[position_ids]",
+        "",
+        "rows stand at 0, 1, 2",
+    ),
+    Mistake("added_place_moved", ADDED, "self.pe[position_ids]", "self.pe[1:][position_ids]", "+1"),
     Mistake("later", FUNCTION, ANGLES, "angles = np.outer(positions + 1, freqs)", "shifted by +1"),
     Mistake(
         "squared",

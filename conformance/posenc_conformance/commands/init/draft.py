@@ -29,7 +29,11 @@ FIRST_RESULT = "not judged: all results but the first"
 HELPERS = ("by_heads", "in_sequence", "in_stretches", "of_both", "of_queries", "span")
 LENGTHS = range(64, 2**13 + 1)
 """Lengths of tables that are tried; a square one above takes too much memory."""
-ZEROS = {"torch": "torch.zeros({})", "jax": "jnp.zeros(({}))", "numpy": "np.zeros(({}))"}
+ZEROS = {
+    "torch": "torch.zeros({})",
+    "jax": "jnp.zeros(({}))",
+    "numpy": "np.zeros(({}), np.float32)",
+}
 
 
 @dataclass(frozen=True, eq=False)
