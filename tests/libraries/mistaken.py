@@ -274,3 +274,8 @@ CLAMPED = OFFSET.replace(
     "rows = np.minimum(np.arange(start_pos, start_pos + x.shape[-2]), len(self.cos) - 1)",
 )
 """A table that ends without a word."""
+
+ODD_MAKER = TABLES.replace("np.cos(emb), np.sin(emb)", "np.cos(np.tanh(emb)) ** 2, np.sin(emb)")
+"""A maker of tables whose mistake nothing explains, beside a right applying function."""
+ODD_PLACE = PLACES.replace("self.cache[input_pos]", "self.cache[input_pos.row]")
+"""A rotation whose place is of a type of the library's own."""
