@@ -35,8 +35,8 @@ class Way:
 
 
 def takes_both(target: Target) -> bool:
-    """Return whether a callable takes queries and keys."""
-    return has(target.parameters, "x", "other")
+    """Return whether a callable takes queries and keys, which stand at the same places."""
+    return has(target.parameters, "x", "other") and "cached" not in target.text
 
 
 def text_of(target: Target, offered: dict[str, str]) -> CallText | None:
