@@ -111,7 +111,7 @@ NAMES = (
     ("usual-betas[yarn-betas]", "distance-1[", "frequencies-wrong"),
     ("queries-clamped-at-600[llama-far]", "late-keys[", "late-positions-wrong"),
     ("keys-unturned-at-600[llama-far]", "late-keys[", "keys-misplaced"),
-    ("short-table-in-middle[llama-deep]", "late-keys[", "positions-clamped"),
+    ("short-table-in-middle[llama-deep]", "late-layers[", "positions-clamped"),
     ("sinks-while-reading-only[gpt_oss]", "distance-1[", "sinks-wrong"),
 )
 

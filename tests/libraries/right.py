@@ -350,14 +350,21 @@ HALVES = ("float32", "bfloat16", "float16")
 LIBRARIES = (
     Library("numpy_rope", NUMPY_FUNCTION, "rope", "half", {}, EVERY_FLOAT),
     Library("torch_rope", TORCH_FUNCTION, "rope", "interleaved", {}, HALVES),
-    Library("llama_style", LLAMA_STYLE, "rope", "half", {}),
+    Library("llama_style", LLAMA_STYLE, "rope", "half", {}, max_position=2047),
     Library("cos_and_sin", COS_AND_SIN, "rope", "half", {}),
     Library("freqs_cis", FREQS_CIS, "rope", "interleaved", {}, HALVES),
     Library("gpt_j_style", GPT_J_STYLE, "rope", "interleaved", {"base": (10000.0,)}),
     Library("with_cache", WITH_CACHE, "rope", "half", {}, EVERY_FLOAT),
     Library("module_with_cache", MODULE_WITH_CACHE, "rope", "half", {}, HALVES),
     Library("no_positions", NO_POSITIONS, "rope", "half", {}, HALVES, 4095),
-    Library("sinusoid_buffer", SINUSOID_BUFFER, "sinusoidal", "paper", {"base": (10000.0,)}),
+    Library(
+        "sinusoid_buffer",
+        SINUSOID_BUFFER,
+        "sinusoidal",
+        "paper",
+        {"base": (10000.0,)},
+        max_position=4999,
+    ),
     Library(
         "sinusoid_fixed_length",
         SINUSOID_FIXED_LENGTH,
@@ -371,7 +378,12 @@ LIBRARIES = (
     Library("slopes", ALIBI_SLOPES, "alibi_slopes", "interpolated", {}, ("float64",)),
     Library("alibi", ALIBI_BIAS, "alibi_bias", "symmetric", {}, ("float64",), SQUARES),
     Library(
-        "sinusoid_with_offset", SINUSOID_WITH_OFFSET, "sinusoidal", "paper", {"base": (10000.0,)}
+        "sinusoid_with_offset",
+        SINUSOID_WITH_OFFSET,
+        "sinusoidal",
+        "paper",
+        {"base": (10000.0,)},
+        max_position=4999,
     ),
     Library("t5_of_table", T5_BIAS, "t5_bias", "bidirectional", {}, ("float32", "bfloat16")),
     Library("t5", T5_BUCKET, "t5_bucket", "bidirectional", {}, ("integer",)),
@@ -387,7 +399,14 @@ LIBRARIES = (
         SQUARES,
     ),
     Library("causal_mask", CAUSAL_MASK, "causal_mask", "end", {}, ("boolean",), SQUARES),
-    Library("stored_table", STORED_TABLE, "sinusoidal", "paper", {"base": (10000.0,)}),
+    Library(
+        "stored_table",
+        STORED_TABLE,
+        "sinusoidal",
+        "paper",
+        {"base": (10000.0,)},
+        max_position=4999,
+    ),
     Library(
         "stored_table_of_fixed_length",
         STORED_TABLE_OF_FIXED_LENGTH,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.libraries import keys
+from tests.libraries import keys, mistaken
 
 pytestmark = [pytest.mark.remembered(shipped=True), pytest.mark.slow]
 RIGHT = keys.MODULE.replace("KEYS", keys.OF_HALVES)
@@ -58,6 +58,14 @@ def test_wrong_keys_fail_and_the_failure_can_be_repeated(judge: Judge) -> None:
         Path("script.py").write_text(script, encoding="utf-8")
         run = [sys.executable, "script.py"]
         assert "but only" in subprocess.run(run, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("name", ["tables_base", "tables_exchanged", "place_ignored", "one_sign"])
+def test_a_mistake_fails_by_its_name(judge: Judge, name: str) -> None:
+    mistake = next(each for each in mistaken.MISTAKES if each.name == name)
+    result = judge(mistake.source, "plain.py")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines([f"posenc: rope: *claimed, the nearest: *{mistake.says}*"])
 
 
 @pytest.mark.parametrize(

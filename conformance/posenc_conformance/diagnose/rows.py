@@ -369,6 +369,7 @@ RULES: Mapping[str, Callable[[Ints], Ints]] = {
     "positions are read in reverse": lambda asked: asked[..., ::-1],
     "every row has the position of the one before it": lambda asked: np.roll(asked, 1, axis=-1),
     "every row has the position of the next one": lambda asked: np.roll(asked, -1, axis=-1),
+    "every row stands at the square of its position": lambda asked: asked * np.abs(asked),
     **OF_RANKS,
 }
 """Possible changes of positions, in words, and their effect on the requested ones."""

@@ -16,6 +16,8 @@ HEAD_DIM = "HEAD_DIM"
 """The placeholder in the text for the number of rotated channels."""
 LENGTH = "length = 1 << int(positions.max(initial=63)).bit_length()"
 """The line that makes a table long enough for all positions: a power of two, to make few."""
+EXACT_LENGTH = "length = int(positions.max(initial=63)) + 1"
+"""The same for an object whose table has a length of its own, which a power of two may exceed."""
 POSITIONS = {
     "torch": "to_torch(positions)",
     "jax": "jnp.asarray(positions)",
@@ -38,7 +40,11 @@ HELPERS = (
 )
 LENGTHS = range(64, 2**13 + 1)
 """Lengths of tables that are tried; a square one above takes too much memory."""
-ZEROS = {"torch": "torch.zeros({})", "jax": "jnp.zeros(({}))", "numpy": "np.zeros(({}))"}
+ZEROS = {
+    "torch": "torch.zeros({})",
+    "jax": "jnp.zeros(({}))",
+    "numpy": "np.zeros(({}), np.float32)",
+}
 
 
 @dataclass(frozen=True, eq=False)

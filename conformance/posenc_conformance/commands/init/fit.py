@@ -10,7 +10,7 @@ from posenc_conformance.commands.init.blocks import sizes_of
 from posenc_conformance.commands.init.candidates import quiet
 from posenc_conformance.commands.init.draft import Draft
 from posenc_conformance.commands.init.probes import BASE, DIMS, FIXED, HEAD_DIMS, PROBES
-from posenc_conformance.diagnose.diagnosis import diagnose
+from posenc_conformance.commands.init.roles import NAMES
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.judge.case import Case
@@ -24,14 +24,17 @@ from posenc_conformance.scheme_file.scheme import Arguments, Combination
 Restrictions = dict[str, Any]
 """The arguments of @claims other than the combination."""
 BASES = (BASE, 500000.0, 1e6, 100.0)
-DTYPES_OF = {"inputs": ("float32",), "keyword": ("float32", "float64")}
+DTYPES_OF = {"inputs": ("float32", "float64"), "keyword": ("float32", "float64")}
 """Dtypes that are tried for a result; NumPy's functions return float64 by default."""
 ODD_RULES = ("zero", "cut", "uneven")
 LIMITS = tuple(2**k - 1 for k in (9, 11, 12, 13, 14, 15, 16, 17))
-MOST_DIAGNOSED = 12
+PLACES = {"positions", "offset"}
+"""Roles of parameters that say where rows stand."""
 HIDDEN = -1e4
 """What a mask adds to hide a key, or more."""
 TOO_FAR = "raises or changes the shape"
+READ = "read"
+"""The cause of an error that is described in words, and is no known mistake."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,8 @@ class Fit:
     """Largest error in units of its bound."""
     mistake: str = ""
     """The explanation of the error; empty if there is none."""
+    cause: str = ""
+    """The id of the known mistake that explains the error, or READ; empty if nothing does."""
     judged: int = 0
     """The number of judged values: fewer if the convention masks some."""
 
@@ -93,13 +98,15 @@ class Fit:
 
 @dataclass(frozen=True)
 class Answered:
-    """The answer of a draft to the first of its call's PROBES."""
+    """The answer of a draft to one of its call's PROBES."""
 
     fit: Fit
     case: Case
     output: Array
     off: float
     """Largest difference from the truth relative to the largest value."""
+    index: tuple[int, ...]
+    """The index of the largest error."""
 
 
 def best(drafts: Iterable[Draft], scheme: KnownScheme) -> tuple[Fit | None, list[Answered]]:
@@ -127,18 +134,19 @@ def _answers(draft: Draft, scheme: KnownScheme) -> Iterator[Answered]:
         for dtype in DTYPES_OF.get(draft.call.dtype, (draft.call.dtype,)):
             start = Fit(draft, scheme, combination, dtype, BASE, np.inf)
             output = _output(start, outputs)
-            for base in bases if output is not None else ():
-                answer = _compare(replace(start, base=base), output)
-                if answer is not None:
-                    yield answer
+            fits = [replace(start, base=base) for base in bases if output is not None]
+            answers = [answer for fit in fits if (answer := _compare(fit, _case(fit), output))]
+            yield from answers
+            if draft.call.dtype == "inputs" and (answers or output is None):
+                break  # another dtype is for code that always returns that one
 
 
 def _has_base(draft: Draft) -> bool:
     return bool({"base", "max_period"} & {*draft.call.parameters})
 
 
-def _first(fit: Fit) -> Case:
-    arguments = PROBES[fit.draft.call.name](fit.base)[0]
+def _case(fit: Fit, number: int = 0) -> Case:
+    arguments = PROBES[fit.draft.call.name](fit.base)[number]
     return fit.subject().case(arguments, fit.dtype)
 
 
@@ -147,20 +155,33 @@ def _output(fit: Fit, outputs: Restrictions) -> Any:
 
     Conventions that the method does not take share one call.
     """
-    case = _first(fit)
+    case = _case(fit)
     told = {name: case.conventions[name] for name in fit.draft.keywords if name in case.conventions}
     key = f"{fit.dtype}{told}"
     if key not in outputs:
-        try:
-            with quiet():
-                outputs[key] = fit.subject().invoke(case, case.inputs)
-        except (Misbehaviour, SystemExit):
-            outputs[key] = None
+        outputs[key] = _called(fit, case)
     return outputs[key]
 
 
-def _compare(fit: Fit, output: Array) -> Answered | None:
-    case = _first(fit)
+def _called(fit: Fit, case: Case) -> Any:
+    """Return the output of a call; None if it raises."""
+    try:
+        with quiet():
+            return fit.subject().invoke(case, case.inputs)
+    except (Misbehaviour, SystemExit):
+        return None
+
+
+def answered(fit: Fit, number: int) -> Answered | None:
+    """Return the answer to one of the PROBES; None if the call raises, or has another form."""
+    if number >= len(PROBES[fit.draft.call.name](fit.base)):
+        return None
+    case = _case(fit, number)
+    output = _called(fit, case)
+    return None if output is None else _compare(fit, case, output)
+
+
+def _compare(fit: Fit, case: Case, output: Array) -> Answered | None:
     try:
         fit.subject().require_form(case, output)
     except (Misbehaviour, ValueError):
@@ -170,7 +191,7 @@ def _compare(fit: Fit, output: Array) -> Answered | None:
     difference = np.where(case.shown, np.abs(output.astype(np.float64) - truth), 0.0)
     off = float(difference.max() / max(np.abs(truth).max(), 1e-300))
     seen = replace(fit, worst=comparison.worst, judged=comparison.judged)
-    return Answered(seen, case, output.astype(np.float64), off)
+    return Answered(seen, case, output.astype(np.float64), off, comparison.index)
 
 
 def _most_telling(fits: Sequence[Fit]) -> Fit:
@@ -206,30 +227,6 @@ def _agrees(fit: Fit, arguments: Arguments, rule: str) -> bool:
     return error == np.inf if rule == "refuse" else error <= 1
 
 
-def nearest(answers: Sequence[Answered]) -> Fit | None:
-    """Return the fit that a known mistake explains, else the nearest, if it is near.
-
-    A wrong guess of the layout of arrays looks like many mistakes, so the least errors come first.
-    """
-    usual = [entry for entry in answers if entry.fit.base == (entry.fit.draft.default_base or BASE)]
-    close = sorted(usual, key=lambda entry: (entry.off, -entry.fit.judged))[:MOST_DIAGNOSED]
-    for entry in close:
-        diagnosis = diagnose(entry.case, entry.output)
-        if (
-            diagnosis.explanations
-            and diagnosis.residual <= 1
-            and "+" not in str(diagnosis.deviation)
-        ):
-            return replace(entry.fit, mistake=diagnosis.explanations[0][1])
-    if close and close[0].off < NEAR:
-        return replace(close[0].fit, mistake=f"off by {close[0].off:.2g} of the largest value")
-    return None
-
-
-NEAR = 0.1
-"""Errors below this part of the largest value are worth a claim that shows them."""
-
-
 @dataclass(frozen=True)
 class Code:
     """A value of ``@claims`` that is written as it is."""
@@ -261,9 +258,7 @@ def claimed(fit: Fit) -> Claimed:
     restrictions |= _sizes(fit, notes)
     restrictions |= _odd(fit, notes)
     restrictions |= _masked(fit)
-    if fit.draft.left:
-        keep = "keep their defaults" if len(fit.draft.left) > 1 else "keeps its default"
-        notes.append(f"not judged: {', '.join(fit.draft.left)}, which {keep}")
+    notes += _left(fit.draft)
     limit = _limit(fit, notes)
     if limit is not None:
         restrictions["max_position"] = limit
@@ -277,6 +272,23 @@ def claimed(fit: Fit) -> Claimed:
             claim_line(names, restrictions | each) for each in _partial_claims(restrictions, widths)
         ]
     return Claimed(fit, tuple(lines), tuple(notes), restrictions)
+
+
+def _left(draft: Draft) -> Iterator[str]:
+    """Yield notes on optional parameters that are not passed."""
+    names = draft.left
+    places = [name for name in names if PLACES & {*NAMES.get(name, ())}]
+    if not any("in_sequence(" in line for line in draft.body):
+        places = []
+    if places:
+        yield (
+            f"NOT JUDGED: {', '.join(places)}: with it, no call that was tried returned an array "
+            "of the right shape, so every sequence begins at 0"
+        )
+    others = [name for name in names if name not in places]
+    if others:
+        keep = "keep their defaults" if len(others) > 1 else "keeps its default"
+        yield f"not judged: {', '.join(others)}, which {keep}"
 
 
 def _switches(fit: Fit, limit: int | None, notes: list[str]) -> Restrictions:
@@ -322,7 +334,7 @@ def _also(fit: Fit, other: Combination) -> bool:
     differing = {axis for axis, value in other.conventions.items() if own.get(axis) != value}
     if not differing or not differing <= {*fit.draft.keywords}:
         return False
-    return replace(fit, combination=other).answers(_first(fit).arguments)
+    return replace(fit, combination=other).answers(_case(fit).arguments)
 
 
 def claim_line(names: Sequence[str], said: Restrictions) -> str:
@@ -352,7 +364,9 @@ def _dtypes(fit: Fit, notes: list[str]) -> tuple[str, ...]:
         return (fit.dtype,)
     dtypes = [fit.dtype]
     arguments = PROBES[fit.draft.call.name](fit.base)[0]
-    for dtype in ("bfloat16", "float16", "float64"):
+    for dtype in ("float32", "bfloat16", "float16", "float64"):
+        if dtype == fit.dtype:
+            continue
         try:
             error = fit.error(arguments, dtype)
         except Misbehaviour as problem:
@@ -440,7 +454,7 @@ def _masked(fit: Fit) -> Restrictions:
     """Claim the mask if values that the convention hides look like one."""
     if not KINDS[fit.draft.call.kind].hides:
         return {}
-    case = _first(fit)
+    case = _case(fit)
     try:
         with quiet():
             output = fit.subject().invoke(case, case.inputs)

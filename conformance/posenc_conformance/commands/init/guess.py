@@ -5,13 +5,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from posenc_conformance.commands.init import rotary_drafts, table_drafts
+from posenc_conformance.commands.init.beside import is_of_own_tables, is_wrong
 from posenc_conformance.commands.init.calls import bias_drafts
 from posenc_conformance.commands.init.calls.patience import late_parts, late_words
 from posenc_conformance.commands.init.candidates import Found, Library
 from posenc_conformance.commands.init.counterparts import with_counterpart
-from posenc_conformance.commands.init.fit import Answered, Claimed, Fit, best, claimed, nearest
+from posenc_conformance.commands.init.fit import Answered, Claimed, Fit, best, claimed
 from posenc_conformance.commands.init.keys import in_batches, with_keys
 from posenc_conformance.commands.init.making import unused_methods
+from posenc_conformance.commands.init.nearest import is_still, nearest
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_all
 from posenc_conformance.scheme_file.scheme import Call
@@ -77,7 +79,8 @@ def examine(library: Library, schemes: Sequence[str] = ()) -> tuple[Library, Gue
         return library, found
     by_form = replace(library, found=library.by_form)
     again = guess(by_form, schemes)
-    return (by_form, again) if again.claims else (library, found)
+    turns = not any(is_still(claim.fit) for claim in again.claims.values())
+    return (by_form, again) if again.claims and turns else (library, found)
 
 
 def guess(library: Library, schemes: Sequence[str] = ()) -> Guess:
@@ -206,8 +209,8 @@ def _tried(
     for parts, drafts in groups(call, found):
         if asked and not any(_is_asked(part, asked) for part in parts):
             continue
-        if parts[-1] in done or (len(parts) > 1 and parts[0] in done and parts[-1] in done):
-            continue
+        if parts[-1] in done and (parts[0] in done or parts[0].module != parts[-1].module):
+            continue  # another maker beside it is still tried: it may be wrong
         fit, answers = best(drafts, scheme)
         if fit is not None:
             done |= {*parts}
@@ -244,7 +247,24 @@ def _concluded(
         else:
             guessed.claims[name] = claimed(closest)
     guessed.unknown = [each for each in guessed.unknown if not _is_explained(each, explained)]
-    return guessed
+    return _with_wrong(guessed)
+
+
+def _with_wrong(guessed: Guess) -> Guess:
+    """Claim parts that are wrong in place of right ones of the same module, which are listed.
+
+    A user may call either; a run that judges the right one alone would hide the mistake.
+    """
+    claims, others, near = dict(guessed.claims), [*guessed.others], [*guessed.near]
+    for fit in guessed.near:
+        name = fit.draft.call.name
+        right = claims[name].fit
+        modules = {part.module for part in right.draft.parts}
+        if right.right and fit.draft.parts[-1].module in modules and is_wrong(fit):
+            claims[name] = claimed(fit)
+            near.remove(fit)
+            others += [] if is_of_own_tables(right) else [right]
+    return replace(guessed, claims=claims, others=others, near=near)
 
 
 def _add_wrong_bias(guessed: Guess, answers: Mapping[str, list[Answered]]) -> None:

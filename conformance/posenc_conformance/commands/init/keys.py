@@ -9,6 +9,7 @@ from posenc_conformance.commands.init.calls.batches import ONE_ROW, with_batch
 from posenc_conformance.commands.init.candidates import quiet
 from posenc_conformance.commands.init.draft import ONE_SEQUENCE
 from posenc_conformance.commands.init.fit import (
+    READ,
     Claimed,
     Code,
     Fit,
@@ -18,7 +19,7 @@ from posenc_conformance.commands.init.fit import (
 )
 from posenc_conformance.commands.init.probes import PROBES
 from posenc_conformance.diagnose.diagnosis import diagnose
-from posenc_conformance.diagnose.recover import recover
+from posenc_conformance.diagnose.recover import CAUSES, recover
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import compare
@@ -137,12 +138,16 @@ def compared(fit: Fit, number: int) -> Fit:
     except Misbehaviour as problem:
         return replace(fit, worst=np.inf, mistake=_reason(problem))
     comparison = compare(case, output)
-    mistake = "" if comparison.worst <= 1 else _mistake(case, output)
+    mistake = "" if comparison.worst <= 1 else _mistake(case, output, fit.cause)
     return replace(fit, worst=comparison.worst, judged=comparison.judged, mistake=mistake)
 
 
-def _mistake(case: Case, output: Array) -> str:
+def _mistake(case: Case, output: Array, cause: str) -> str:
+    """Return words for a mistake; if that of queries is none known, they are read first."""
     values = output.astype(np.float64)
+    words = recover([(case, values)], readers=CAUSES) if cause == READ else ""
+    if words:
+        return words
     diagnosis = diagnose(case, values)
     if diagnosis.explanations:
         return diagnosis.explanations[0][1]

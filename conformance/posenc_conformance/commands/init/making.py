@@ -8,8 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from posenc_conformance.commands.init.candidates import ACTS, Found, turns
-from posenc_conformance.commands.init.roles import CallText, call_text, roles_of
+from posenc_conformance.commands.init.roles import (
+    PASSED_IF_OPTIONAL,
+    CallText,
+    call_text,
+    roles_of,
+)
 
+SHORTEST = 16
+"""A default length below is none of a table that a user would make."""
+LONG = 2**15
+"""Length of a table of which few are kept, to save memory."""
 CALLS = re.compile(r"forward|rotat|apply|embed|encod|^get_")
 
 
@@ -39,11 +48,32 @@ def maker(found: Found, offered: Mapping[str, str]) -> Maker | None:
     line = f"from {found.module} import {name}"
     if any(_needs_config(parameter) for parameter in found.parameters):
         return _from_config(found, line, offered)
-    call = call_text(f"make_{found.named}", found.parameters, offered)
+    lengths = own_lengths(found) if has_own_length(found) else []
+    passed = PASSED_IF_OPTIONAL - ({"length"} if lengths else set())
+    call = call_text(f"make_{found.named}", found.parameters, offered, passed)
     if call is None:
         return None
-    setup = (f"make_{found.named} = lru_cache(maxsize=8)({name})",)
+    kept = 8 if max(lengths, default=0) <= LONG else 2
+    setup = (f"make_{found.named} = lru_cache(maxsize={kept})({name})",)
     return Maker(f"module = {call.text}", setup, (line,), call.used, call.left)
+
+
+def has_own_length(found: Found) -> bool:
+    """Return whether objects of a class have tables of a length that is not passed."""
+    return found.is_class and found.framework != "jax" and bool(own_lengths(found))
+
+
+def own_lengths(found: Found) -> list[int]:
+    """Return the default lengths of a class's tables, which its users meet.
+
+    Indices beyond a table raise in NumPy and PyTorch; JAX moves them to its end.
+    """
+    return [
+        parameter.default
+        for parameter in found.parameters
+        if "length" in roles_of(parameter) and type(parameter.default) is int
+        if parameter.default >= SHORTEST
+    ]
 
 
 def _needs_config(parameter: inspect.Parameter) -> bool:

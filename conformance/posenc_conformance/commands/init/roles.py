@@ -20,7 +20,8 @@ ROLES: Mapping[str, str] = {
     "length": "max_len max_length max_seq_len max_seq_length max_seqlen max_sequence_length "
     "max_position_embeddings max_position max_positions seq_len seq_length seqlen "
     "sequence_length length end n_ctx context_length context_len ctx_len num_embeddings "
-    "num_positions n_pos n_position n_positions block_size num_patches maxlen init_size n t l",
+    "num_positions num_pos n_pos n_position n_positions block_size num_patches maxlen init_size n "
+    "t l",
     "key_positions": "k_positions key_positions k_pos pos_k positions_k k_position_ids "
     "key_position_ids position_ids_k",
     "positions": "q_positions query_positions q_pos pos_q positions_q q_position_ids "
@@ -38,7 +39,7 @@ ROLES: Mapping[str, str] = {
     "sin": "sin sine sin_cached sines",
     "table": "freqs freqs_cis freq_cis freqs_complex rope_cache cache emb pos_emb rotary_emb "
     "rotary_pos_emb angles sinu_pos rope rotary freq frequencies pe position_embeddings "
-    "rotary_position_embedding rope_embed",
+    "rotary_position_embedding rope_embed pos sincos sin_cos cos_sin",
     "scale": "scale",
     "heads": "heads num_heads n_heads num_attention_heads n_head nheads h nhead total_heads "
     "attn_heads attention_heads",

@@ -12,6 +12,7 @@ from posenc_conformance.commands.init import query_key_drafts as query_key
 from posenc_conformance.commands.init.candidates import Found
 from posenc_conformance.commands.init.draft import (
     ARRAY,
+    EXACT_LENGTH,
     FIRST_RESULT,
     HEAD_DIM,
     IMPORTS,
@@ -24,7 +25,8 @@ from posenc_conformance.commands.init.draft import (
     default_of,
     imported,
 )
-from posenc_conformance.commands.init.making import Target, callables, called, maker
+from posenc_conformance.commands.init.making import Target, callables, called, has_own_length, maker
+from posenc_conformance.commands.init.orders import exchange, orders
 from posenc_conformance.commands.init.probes import SAMPLE, sample
 from posenc_conformance.commands.init.roles import NAMES, CallText, has, roles_of
 from posenc_conformance.judge.arrays import to_numpy
@@ -86,6 +88,8 @@ class Source:
     """The index that takes the rows of positions from a table."""
     left: tuple[str, ...] = ()
     """Names of optional parameters that are not passed."""
+    notes: tuple[str, ...] = ()
+    """Findings on the tables, as text."""
 
 
 Group = tuple[tuple[Found, ...], Iterator[Draft]]
@@ -155,18 +159,21 @@ def _names_both_sizes(parameters: Sequence[inspect.Parameter]) -> bool:
 def _direct(call: Call, found: Found, made: Any, target: Target) -> Iterator[Draft]:
     if query_key.takes_both(target):
         yield from _of_both(call, found, made, target, PLAIN)
+    placed = False
     for before, after in LAYOUTS:
         for at in (POSITIONS[found.framework], f"{POSITIONS[found.framework]}[None]"):
             text = called(target, {"x": "heads", "positions": at, **PLAIN})
             if text is None or "positions" not in text.used:
                 break
             lines = [f"heads = {ARRAY[found.framework]}{before}", *([made.line] if made else [])]
-            yield from _finished(call, (found,), found, made, lines, text, after, None)
+            for draft in _finished(call, (found,), found, made, lines, text, after, None):
+                placed = True
+                yield draft
     text = called(target, {"x": "heads", "offset": "first", **PLAIN})
     if text is not None and "offset" in text.used:
         # Whole sequences are not tried: in them, a call that ignores the offset would look right.
         yield from _stretches(call, found, made, text)
-    elif text is not None:
+    elif text is not None and not placed:  # in them, positions that are ignored would look right
         yield from _sequences(call, found, made, text)
 
 
@@ -176,16 +183,18 @@ def _of_both(
     """Yield drafts of calls that take queries and keys, with positions, an offset or neither."""
     own, framework = (found,), found.framework
     line = [made.line] if made else []
-    at = POSITIONS[framework]
+    at, placed = POSITIONS[framework], False
     for form in (at, f"{at}[None]"):
         text = query_key.text_of(target, {"positions": form, "key_positions": form, **plain})
         if text is None or "positions" not in text.used:
             break
         start = _draft(call, own, found, made, line, text)
         shapes = query_key.shapes_for(made.used if made else text.used)
-        yield from query_key.drafts(start, text, query_key.at_once(framework), shapes)
+        for draft in query_key.drafts(start, text, query_key.at_once(framework), shapes):
+            placed = True
+            yield draft
     text = query_key.text_of(target, {"offset": "first", **plain})
-    if text is None:
+    if text is None or (placed and "offset" not in text.used):
         return
     if "offset" in text.used:
         # Whole sequences are not tried: in them, a call that ignores the offset would look right.
@@ -324,7 +333,7 @@ def _draft(
     imports = {imported(each) for each in parts} | set(made.imports if made else ())
     imports |= set(source.imports if source else ()) | set(IMPORTS[found.framework])
     imports |= {"import math"} if "math." in text else set()
-    needed = [LENGTH] if "length" in every and "length" in text else []
+    needed = [_length_of(parts)] if "length" in every and "length" in text else []
     defaults = [default_of(each, BASE_NAMES) for each in parts]
     return Draft(
         call,
@@ -338,8 +347,16 @@ def _draft(
         limit=limit,
         default_base=next((each for each in defaults if each), None),
         left=tuple(dict.fromkeys(name for each in calls for name in each.left)),
-        notes=(ONE_RESULT,) if {"x", "other"} <= call_of_x.used else (),
+        notes=(
+            *(source.notes if source else ()),
+            *((ONE_RESULT,) if {"x", "other"} <= call_of_x.used else ()),
+        ),
     )
+
+
+def _length_of(parts: Sequence[Found]) -> str:
+    """Return the line for the length that a call needs: exact if a table has one of its own."""
+    return EXACT_LENGTH if any(map(has_own_length, parts)) else LENGTH
 
 
 BASE_NAMES = frozenset(name for name, roles in NAMES.items() if "base" in roles)
@@ -393,7 +410,9 @@ def _looked_at(call: Call, found: Found, source: Source, by_positions: bool) -> 
     tables = value if isinstance(value, (tuple, list)) else (value,)
     shapes = [tuple(getattr(table, "shape", ())) for table in tables]
     rows = ROWS if by_positions else TABLE_ROWS
-    if not shapes or rows not in shapes[0]:
+    if shapes and not by_positions and rows not in shapes[0] and has_own_length(found):
+        rows = max(shapes[0], default=0)
+    if not shapes or rows not in shapes[0] or rows < ROWS:
         return None
     axis = shapes[0].index(rows)
     index = "" if by_positions else f"[{':, ' * axis}{POSITIONS[found.framework]}]"
@@ -411,15 +430,17 @@ def pairs(call: Call, source: Source, apply: Found) -> Iterator[Draft]:
     )
     for each in (*whole, source):
         for form in FORMS:
-            for names, tables in _table_texts(each, form):
+            for names, tables in _table_texts(each, form, apply):
                 yield from _applied(call, each, apply, names, tables)
 
 
-def _table_texts(source: Source, form: str) -> Iterator[tuple[tuple[str, ...], Mapping[str, str]]]:
+def _table_texts(
+    source: Source, form: str, apply: Found
+) -> Iterator[tuple[tuple[str, ...], Mapping[str, str]]]:
     taken = f"{source.index}{form}"
     if source.tables >= 2:
         more = ", *_" if source.tables > 2 else ""
-        for first, second in (("cos", "sin"), ("sin", "cos")):
+        for first, second in orders(source.parts, apply):
             lines = (f"{first}, {second}{more} = given",)
             yield lines, {"cos": f"cos{taken}", "sin": f"sin{taken}"}
         yield (), {"table": f"given[0]{taken}", "scale": "given[1]"}
@@ -435,13 +456,16 @@ def _applied(
 ) -> Iterator[Draft]:
     target = Target(apply.path, apply.parameters)
     parts = (*source.parts, apply)
+    exchanged = exchange(names, source.parts, apply)
+    source = replace(source, notes=exchanged)
     for extra in ({}, {"positions": POSITIONS[apply.framework]}):
         needed = {*tables, *extra}
         text = query_key.text_of(target, {**tables, **extra})
         if text is not None and needed <= text.used:
             lines = [*source.lines, *names]
             start = _draft(call, parts, apply, None, lines, text, source)
-            yield from query_key.drafts(start, text, query_key.at_once(apply.framework))
+            for draft in query_key.drafts(start, text, query_key.at_once(apply.framework)):
+                yield replace(draft, notes=(*exchanged, *draft.notes))
         text = called(target, {"x": "heads", "other": "heads", **tables, **extra})
         if text is None or not needed <= text.used:
             continue

@@ -8,6 +8,7 @@ import numpy as np
 
 from posenc_conformance.commands.init.candidates import Found
 from posenc_conformance.commands.init.draft import (
+    EXACT_LENGTH,
     FIRST_RESULT,
     IMPORTS,
     LENGTH,
@@ -16,7 +17,7 @@ from posenc_conformance.commands.init.draft import (
     default_of,
     imported,
 )
-from posenc_conformance.commands.init.making import Maker, callables, called, maker
+from posenc_conformance.commands.init.making import Maker, callables, called, has_own_length, maker
 from posenc_conformance.commands.init.roles import ROLES, CallText, has
 from posenc_conformance.scheme_file.scheme import Call
 
@@ -64,28 +65,34 @@ def _encodings_with(call: Call, found: Found, common: Mapping[str, str]) -> Iter
     made = maker(found, {**common, "length": "length"}) if found.is_class else None
     if found.is_class and made is None:
         return
-    takes_offset = False
+    takes_place = False
     for target in callables(found):
         text = called(target, {"x": "added", "offset": "first", **common})
         if text is not None and {"x", "offset"} <= text.used:
             # A whole table is not tried: in it, a call that ignores the offset would look right.
-            takes_offset = True
+            takes_place = True
             yield from _stretches(call, found, made, text, base)
             continue
+        placed = False
         for offered in (
+            {"x": zeros.format("1, length, dim"), "positions": at},
+            {"x": zeros.format("1, len(positions), dim"), "positions": f"{at}[None]"},
             {"positions": at},
             {"positions": f"{at}[None]"},
             {"length": "length"},
             {"positions": "length"},  # a number of positions may have their name
             {"x": zeros.format("1, length, dim")},
             {"x": zeros.format("length, 1, dim")},
-            {"x": zeros.format("1, length, dim"), "positions": at},
-            {"x": zeros.format("1, len(positions), dim"), "positions": f"{at}[None]"},
         ):
+            if placed and not {"x", "positions"} <= {*offered}:
+                break  # without positions, a call that ignores them would look right
             text = called(target, {**offered, **common})
             if text is not None and {*offered} <= text.used:
-                yield from _rows(call, found, made, text, base, at)
-    if made is not None and not takes_offset:  # the object may store a table
+                for draft in _rows(call, found, made, text, base, at):
+                    placed = {"x", "positions"} <= text.used
+                    takes_place = takes_place or placed
+                    yield draft
+    if made is not None and not takes_place:  # the object may store a table
         for name in _stored(call, found, made, base):
             table = CallText(f"module.{name}", frozenset())
             yield from _rows(call, found, made, table, base, at)
@@ -137,7 +144,9 @@ def _rows(
     at: str,
 ) -> Iterator[Draft]:
     every = text.used | (made.used if made else frozenset())
-    lines = [LENGTH] if "length" in text.text or (made and "length" in made.used) else []
+    by_positions = "positions" in text.used  # a whole table would hide that they are ignored
+    needed = EXACT_LENGTH if has_own_length(found) else LENGTH
+    lines = [needed] if "length" in text.text or (made and "length" in made.used) else []
     lines += [made.line] if made else []
     keywords = (base,) if "base" in every else ()
     raw = draft_of(call, found, made, [*lines, f"return {text.text}"], keywords, text.left)
@@ -150,7 +159,7 @@ def _rows(
     flat = "" if list(shape) == own else ".reshape(-1, dim)"
     if own == [ROWS, DIM]:
         yield raw.giving(*lines, f"return {text.text}{pick}{flat}")
-    elif len(own) == 2 and own[1] == DIM and own[0] >= TABLE_ROWS:
+    elif len(own) == 2 and own[1] == DIM and own[0] >= TABLE_ROWS and not by_positions:
         yield raw.giving(*lines, f"return {text.text}{pick}{flat}[{at}]")
 
 

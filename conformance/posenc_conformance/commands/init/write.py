@@ -7,6 +7,7 @@ from importlib import metadata
 from pathlib import Path
 from textwrap import wrap
 
+from posenc_conformance.commands.init.beside import left_makers
 from posenc_conformance.commands.init.candidates import Library
 from posenc_conformance.commands.init.draft import Draft, header
 from posenc_conformance.commands.init.fit import Claimed, Fit
@@ -123,6 +124,8 @@ def wrapped(line: str) -> str:
 
 
 def _leftovers(guess: Guess) -> Iterator[str]:
+    for each in _unpaired(guess):
+        yield from wrap(each, 90)
     for fit in guess.others:
         of = ", its keys unseen" if fit.draft.both else ""
         yield f"not judged: {_name_of(fit)}, which fits too: {fit.combination.name}{of}"
@@ -159,6 +162,10 @@ def words(library: Library, guess: Guess) -> Iterator[str]:
     phrase = "thing looks like a positional encoding"
     yield f"{name}: {count} {phrase if count == 1 else 'things look like positional encodings'}"
     yield from unread(library)
+    yield from _unpaired(guess)
+    for fit in guess.near:
+        yield f"not judged: {_nearest(fit)}"
+    yield from _unjudged(guess)
     for each in guess.claims.values():
         yield from _claim_lines(each)
     for fit in guess.others:
@@ -168,9 +175,19 @@ def words(library: Library, guess: Guess) -> Iterator[str]:
             f"{', and its keys were not looked at' if fit.draft.both else ''}; "
             f"to write one for it: posenc init {part.module}:{part.path}"
         )
-    for fit in guess.near:
-        yield f"not judged: {_nearest(fit)}"
-    yield from _unjudged(guess)
+
+
+def _unpaired(guess: Guess) -> Iterator[str]:
+    """Yield a line on makers of tables whose results are not judged, since none fits."""
+    parts = [*guess.unknown, *(part for fit in guess.near for part in fit.draft.parts)]
+    for claim in guess.claims.values():
+        makers = dict.fromkeys(part.path for part in left_makers(claim.fit, parts))
+        if makers:
+            yield (
+                f"NOT JUDGED: {', '.join(makers)}: {claim.fit.draft.what} fits with right tables, "
+                "which the adapter makes itself, and with no others that were tried"
+            )
+            return
 
 
 def unread(library: Library) -> Iterator[str]:
