@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from posenc_conformance.errors import apart
 from posenc_conformance.judge.arrays import Floats, round_to
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.deviation import Constant, DeviationModel, Prediction
@@ -64,7 +65,8 @@ def bases(case: Case, estimate: float | None) -> Iterator[Prediction]:
     claimed = case.arguments.get("base", 10000.0)
     for base in (*([estimate] if estimate else []), *BASES):
         if base != claimed:
-            words = f"matches base {base:.6g}; {claimed:.6g} was asked for"
+            other, asked = apart(base, claimed, digits=6)
+            words = f"matches base {other}; {asked} was asked for"
             for model in predict_case(case.with_arguments(base=base), words, ("base", base)):
                 yield model
                 yield replace(model, constant=("share", base / claimed))

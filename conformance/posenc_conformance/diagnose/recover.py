@@ -19,6 +19,7 @@ from posenc_conformance.diagnose.places import describe_places
 from posenc_conformance.diagnose.rotation_tables import describe_turning
 from posenc_conformance.diagnose.rows import describe_rows
 from posenc_conformance.diagnose.values import describe_values
+from posenc_conformance.errors import apart
 from posenc_conformance.judge.arrays import PRECISE, Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.measured_frequencies import (
@@ -80,7 +81,7 @@ def _recover_formula(
     more = [f"{offset:.4g} radians are added to every angle"] * bool(offset)
     if max(abs(length - 1) for length in lengths) > NEAR:
         low, high = min(lengths), max(lengths)
-        times = f"{low:.6g}" if high - low < NEAR else f"{low:.4g} to {high:.4g}"
+        times = f"{low:.6g}" if high - low < NEAR else " to ".join(apart(low, high))
         more.append(f"pairs are {times} times as long as they should be")
     words = _words(read)
     where = read[0].where + ", d being the channels of one axis" * read[0].of_axis
@@ -194,10 +195,12 @@ def _bases(read: Sequence[PairFrequencies]) -> str:
             return ""
         if requested is not None and _same_base(turns.asked, turns, requested):
             if abs(base - requested) > NEAR * requested:
-                told[f"{base:.5g} where {requested:.5g} is asked for"] = None
+                found, asked = apart(base, requested, digits=5)
+                told[f"{found} where {asked} is asked for"] = None
         else:
             factor = f" and factor {turns.given['factor']:g}" if turns.given.get("factor") else ""
-            told[f"{base:.5g} where base {turns.base:.5g}{factor} is given"] = None
+            found, given = apart(base, turns.base, digits=5)
+            told[f"{found} where base {given}{factor} is given"] = None
     if not told:
         return ""
     return f"pair t turns at B^(-2t/d), and the base B is {' and '.join(list(told)[:2])}"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.diagnose.predictors import other_base
+from posenc_conformance.errors import apart
 from posenc_conformance.families.lengths import Integers, lags, lengths, queries
 from posenc_conformance.families.rotary import LAYOUT_SWAPPED, POLAR, channels, progression
 from posenc_conformance.families.scores import alike, dots, last_queries, root, sizes
@@ -212,7 +213,5 @@ def other_scale(case: Case, got: Floats) -> Iterator[Prediction]:
     size = float((truth * truth).sum())
     times = float((seen * truth).sum()) / size if size > 0 and np.isfinite(seen).all() else 0.0
     if times > 0:
-        yield Prediction(
-            f"matches all logits times {times:.6g}; they are divided by sqrt(head_dim) once",
-            times * truth,
-        )
+        words = f"matches all logits times {apart(times, 1, digits=6)[0]}"
+        yield Prediction(f"{words}; they are divided by sqrt(head_dim) once", times * truth)
