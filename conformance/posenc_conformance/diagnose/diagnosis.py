@@ -106,20 +106,23 @@ def find_fits(
     special: Mapping[str, DeviationModel] = NO_OTHERS,
     only: Collection[str] | None = None,
     largest_paired: float | None = None,
+    *,
+    is_pair: bool = False,
 ) -> list[Fit]:
     """Find the models that give the result: of single deviations, or of pairs if none does.
 
     If a golden prints only a part of the result, the whole result is compared, because few values
     match many mistakes; but not with ``special`` deviations. ``only`` restricts the deviations of
     the scheme. Pairs are not tried if nothing was rotated, nor for results of more than
-    ``largest_paired`` values: by default LARGEST_PAIRED, or no limit with ``only``.
+    ``largest_paired`` values: by default LARGEST_PAIRED, or no limit with ``only``. ``is_pair``
+    says that a single deviation is known not to explain a result of which this is a part.
     """
     case = case.with_fields() if case.printed is not None and not special else case
     fits = [
         *_fits(case, case, output, special),
         *_fits(case, case, output, _deviations(case, only)),
     ]
-    if right := [fit for fit in fits if fit.fits]:
+    if (right := [fit for fit in fits if fit.fits]) and not is_pair:
         return right
     if is_unturned(case, output):  # any pair of mistakes may look like this
         return []

@@ -24,7 +24,6 @@ from posenc_conformance.testing.frames import show_caller
 from posenc_conformance.testing.question import Question, shown
 from posenc_conformance.testing.signatures import Misuse
 
-
 ONE_OF_BOTH = "rope"
 """The call of which ``rope_query_key`` is the one that takes queries and keys."""
 
