@@ -57,4 +57,6 @@ def _is_turned_apart(case: Case, output: Floats, own: slice) -> bool:
         model[..., own], bound[..., own] = smaller.truth, smaller.bound
     except (ValueError, KeyError, IndexError):  # such as sections that do not fit
         return False
-    return differs(case, model) and residual_of(case, output, model, bound) <= 1
+    if not differs(case, model) or residual_of(case, x, model, bound) <= 1:  # or nothing is turned
+        return False
+    return residual_of(case, output, model, bound) <= 1

@@ -173,11 +173,13 @@ def iterated(
     ratios = np.full(len(frequencies), single(frequencies[1] / frequencies[0]))
     ratios[0] = first
     steps = np.concatenate([places * first, np.tile(ratios[1:], (len(places), 1))], axis=1)
-    products = {
-        "angles": np.multiply.accumulate(steps, axis=1),
-        "frequencies": places * np.multiply.accumulate(ratios),
-    }
-    for name, angles in products.items():
+    repeated = np.multiply.accumulate(ratios)
+    products = (
+        ("angles", np.multiply.accumulate(steps, axis=1)),
+        ("frequencies", places * repeated),
+        ("frequencies", positions * repeated.astype(np.float64)),
+    )
+    for name, angles in products:
         words = f"matches {name} of which each is the one before times a ratio, in float32"
         yield Prediction(words, result(angles.astype(np.float64)))
 

@@ -21,7 +21,13 @@ from posenc_conformance.diagnose.diagnosis import (
 from posenc_conformance.diagnose.part_of_head import describe_part_of_head
 from posenc_conformance.diagnose.recover import CAUSES, PLACES, recover
 from posenc_conformance.diagnose.rows import RULES, describe_rows
-from posenc_conformance.diagnose.sample import Answer, can_be_taken_apart, neighbours, sample
+from posenc_conformance.diagnose.sample import (
+    Answer,
+    can_be_taken_apart,
+    neighbours,
+    sample,
+    whole_rows,
+)
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import right_rows
@@ -30,6 +36,10 @@ ROWS = 32
 """Rows of a large result on which models of mistakes are tried."""
 ROWS_OF_PAIRS = 4
 """Rows of one head on which pairs of mistakes are tried, since there are many pairs."""
+LARGEST_WHOLE = 2**15
+"""Largest result, in values, of which all rows are looked at where a few have no name."""
+UNLIKELY = 0.5
+"""Residual that is more than rounding leaves, if another mistake leaves less than half of it."""
 INDICES = 4
 """Leading indices that are looked at, and listed, where no known mistake explains a result."""
 ROWS_OF_ALL = 512
@@ -44,6 +54,9 @@ def name_mistake(case: Case, output: Floats, index: tuple[int, ...]) -> Diagnosi
     """
     few, part = sample(case, output, index, ROWS)
     fits = _of_call(find_fits(few, part))
+    all_rows = whole_rows(case, output, index, LARGEST_WHOLE)
+    if not fits and few is not case and all_rows is not None:
+        fits = _of_call(find_fits(*all_rows, largest_paired=0))
     if not fits and part.size > LARGEST_PAIRED:
         fewer = sample(case, output, index, ROWS_OF_PAIRS, heads=1)
         is_part = fewer[1].size < part.size
@@ -54,7 +67,7 @@ def name_mistake(case: Case, output: Floats, index: tuple[int, ...]) -> Diagnosi
         ids = dict.fromkeys(fit.deviation for fit in fits)
         fits = [fit for id in ids for fit in _fits_of_whole(id, (case, output), many)]
     if fits and not all("+" in fit.deviation for fit in fits):
-        return to_diagnosis(fits)
+        return to_diagnosis(_likeliest_first(fits))
     if words := _describe_one_cause(case, output, index):
         return to_diagnosis([], NONE, words)
     return to_diagnosis(fits, NONE, "" if fits else _describe(case, output, index))
@@ -99,6 +112,16 @@ def _wrong_indices(case: Case, output: Floats) -> tuple[list[tuple[int, ...]], i
     """Return the leading indices at which any row is wrong, and the number of all."""
     right = right_rows(output, case.truth, case.bound).all(axis=-1)
     return [tuple(map(int, each)) for each in np.argwhere(~right)], right.size
+
+
+def _likeliest_first(fits: Sequence[Fit]) -> list[Fit]:
+    """Move fits that leave much of the bound behind those that leave little, else keep the order.
+
+    In a short dtype, a special mistake may be as near to a result as the bound allows, and another
+    one as near as rounding. Numbers that are fitted to the result are always near.
+    """
+    least = min((fit.residual for fit in fits if not any(fit.constants)), default=1.0)
+    return sorted(fits, key=lambda fit: fit.residual > max(UNLIKELY, 2 * least))
 
 
 def _of_call(fits: Sequence[Fit]) -> list[Fit]:
