@@ -95,5 +95,9 @@ def whole_rows(case: Case, output: Floats, index: tuple[int, ...], largest: int)
         return None
     if output[(0,) * (output.ndim - 2)].size > largest:
         return None
-    rows = np.arange(output.shape[-2])
-    return _taken(case, output, _heads(output.shape[:-2], index[:-2])[:1], rows)
+    return at_leading_index(case, output, index[:-2], np.arange(output.shape[-2]))
+
+
+def at_leading_index(case: Case, output: Floats, index: tuple[int, ...], rows: Ints) -> Answer:
+    """Take rows, which may be repeated, of one leading index."""
+    return _taken(case, output, _heads(output.shape[:-2], index)[:1], rows)

@@ -36,7 +36,9 @@ def fitted_base(
         near = (np.abs(steps) <= reach).ravel()
         center = _best(case, (steps[near], between[near]), frequencies, center, width)
         width /= STEP
-    center = _best(case, (places, turns), frequencies, center, width)  # how far the first row is
+    for _ in range(2):  # by how far all rows are from position 0
+        center = _best(case, (places, turns), frequencies, center, width)
+        width /= STEP
     return rounded_base(float(np.exp(center)))
 
 
