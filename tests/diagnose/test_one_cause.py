@@ -127,6 +127,47 @@ def test_keys_in_reverse_order_are_told_beside_right_queries(rows: int) -> None:
     assert "keys alone are wrong: every position has the values of its mirror image" in words
 
 
+MEMBERS = {
+    "half": (np.arange(DIM // 2), np.arange(DIM // 2) + DIM // 2),
+    "interleaved": (2 * np.arange(DIM // 2), 2 * np.arange(DIM // 2) + 1),
+}
+
+
+def converted(x: Array, sign: int, read: str, written: str) -> Array:
+    """Turn pairs read in one layout and write them in another; 0 turns none."""
+    angle = sign * np.outer(PLACES, FREQUENCIES)
+    out, (first, second) = np.empty_like(x), (x[..., each] for each in MEMBERS[read])
+    out[..., MEMBERS[written][0]] = first * np.cos(angle) - second * np.sin(angle)
+    out[..., MEMBERS[written][1]] = first * np.sin(angle) + second * np.cos(angle)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("call", "made", "name"),
+    [
+        ("rope", (1, "interleaved", "half"), ""),
+        ("rope", (0, "interleaved", "half"), "unrotated"),
+        ("rope_vjp", (-1, "half", "interleaved"), ""),
+        ("rope_vjp", (-1, "interleaved", "half"), "backward-layout-not-reversed"),
+        ("rope_vjp", (-1, "half", "half"), "backward-layout-not-reversed"),
+        ("rope_vjp", (1, "half", "interleaved"), "backward-is-forward"),
+        ("rope_vjp", (1, "interleaved", "half"), "backward-is-forward"),
+        ("rope_vjp", (0, "half", "interleaved"), "backward-unrotated"),
+        ("rope_vjp", (0, "interleaved", "half"), "backward-unrotated"),
+    ],
+)
+def test_a_conversion_and_its_backward_pass_have_their_names(
+    call: str, made: tuple[int, str, str], name: str
+) -> None:
+    x = X.astype(np.float32)
+    result = converted(x.astype(np.float64), *made).astype(np.float32)
+    given: dict[str, Any] = {"x": x, "positions": PLACES, "base": 10_000.0}
+    if name:
+        assert f"[{name};" in said(result, call, layout="interleaved-to-half", **given)
+    else:
+        assert check(result, call, layout="interleaved-to-half", **given).worst <= 1
+
+
 def slopes(count: int) -> Any:
     return 2.0 ** (-8 * np.arange(1, count + 1) / count)
 

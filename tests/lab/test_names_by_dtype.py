@@ -9,7 +9,7 @@ from posenc_lab.names_by_dtype import SHOWN, SIZES, Named, angle_calls, mistakes
 
 SMALL = SIZES[0]
 EXCEPT = "dynamic_ntk", "rope_shift"
-"""Calls of which a mistake has no name, or another one, in some dtype; the command tabulates all."""
+"""Calls of which a mistake has no name, or another one, in some dtype."""
 
 
 def name_of(mistake: type[Mistake]) -> str:
