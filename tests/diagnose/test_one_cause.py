@@ -194,7 +194,8 @@ def slopes(count: int) -> Any:
 def test_every_second_slope_of_other_heads_has_a_name(
     heads: int, made: Any, words: str, bias: bool
 ) -> None:
-    call, sizes = "alibi_slopes", {"heads": heads}
+    call = "alibi_slopes"
+    sizes: dict[str, Any] = {"heads": heads}
     right = expected("alibi_slopes", heads=heads)
     result = made
     if bias:

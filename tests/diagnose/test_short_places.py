@@ -45,7 +45,7 @@ def turner(places: Short, angles: Short, tables: Short) -> Turn:
 
 
 def product(q: Array, k: Array) -> Array:
-    return q @ np.swapaxes(k, -1, -2) / np.sqrt(DIM)
+    return np.asarray(q @ np.swapaxes(k, -1, -2) / np.sqrt(DIM))
 
 
 def rerope(turned: Turn) -> Array:

@@ -287,6 +287,7 @@ def _pairs_of(answer: tuple[Case, Floats, Turned]) -> tuple[Flags, Flags]:
     allowed = np.maximum(case.bound, np.spacing(np.abs(turned.own)))
     flags = []
     for model in (turned.right, turned.own):
-        fits = (np.abs(output - model) <= allowed).all(axis=tuple(range(output.ndim - 1)))
+        near = np.abs(output - model) <= allowed
+        fits = np.asarray(near.reshape(-1, near.shape[-1]).all(axis=0))
         flags.append(fits[firsts] & fits[turned.place[firsts]])
     return flags[0], flags[1]

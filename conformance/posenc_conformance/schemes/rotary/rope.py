@@ -154,7 +154,7 @@ def exponent_to_the_end(case: Case, got: Floats) -> Iterator[Prediction]:
 
 def converts(case: Case) -> bool:
     """Return whether pairs are read from other channels than they are written to."""
-    return read_channels(case)[0].tolist() != written_channels(case)[0].tolist()
+    return not np.array_equal(read_channels(case)[0], written_channels(case)[0])
 
 
 def turned_forward(case: Case, got: Floats) -> Iterator[Prediction]:
