@@ -1,4 +1,4 @@
-"""Errors that the user can fix, and descriptions of external exceptions and functions."""
+"""Errors that the user can fix, and descriptions of exceptions, functions and numbers."""
 
 import inspect
 import re
@@ -17,6 +17,9 @@ LONGEST_TEXT = 2000
 
 LONGEST_WORD = 200
 """Most characters shown of an external name, id, key or value."""
+
+MOST_DIGITS = 17
+"""Digits that tell any two float64 numbers apart."""
 
 MOST_LINES = 30
 """Most lines shown of an external text."""
@@ -60,6 +63,17 @@ def in_line(text: object, longest: int = LONGEST_WORD) -> str:
     """Cut and escape an external name, id, key or value, so that it stays within one line."""
     start = printable(str(text), longest)
     return start.replace("\n", "\\n").replace("\t", "\\t")
+
+
+def apart(*numbers: float, digits: int = 4) -> list[str]:
+    """Write numbers with ``digits`` digits, or as many more as tell different ones apart."""
+    different = len(set(numbers))
+    texts: list[str] = []
+    for count in range(digits, MOST_DIGITS + 1):
+        texts = [f"{number:.{count}g}" for number in numbers]
+        if len(set(texts)) >= different:
+            break
+    return texts
 
 
 def indented(text: str) -> str:

@@ -278,6 +278,26 @@ def _naming(where: str) -> Iterator[None]:
         ) from error
 
 
+OF_FILE = "posenc_adapter_"
+"""How the names of modules begin that come from a file of the user."""
+
+
+def import_adapter(path: Path) -> ModuleType:
+    """Import a Python file, as a module with a name of its own: it may have its library's name.
+
+    Raises the exceptions of :func:`import_file`.
+    """
+    return import_file(path, f"{OF_FILE}{path.stem}")
+
+
+def name_module(module: ModuleType) -> str:
+    """Return what a user calls a module: its name, or its path if it is a file that they named."""
+    if not module.__name__.startswith(OF_FILE):
+        return f"the module {in_line(module.__name__)}"
+    path = Path(str(module.__file__))
+    return shown(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
 def import_file(path: Path, name: str) -> ModuleType:
     """Import a Python file as a module called ``name``.
 

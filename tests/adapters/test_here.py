@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from posenc_conformance.adapters.resolve import subjects
-from posenc_conformance.errors import LONGEST_TEXT
+from posenc_conformance.errors import LONGEST_TEXT, UserError
 from posenc_conformance.judge.misbehaviour import Escape, Misbehaviour, Refusal
 from posenc_conformance.remote.load import How, Isolation, load
 from posenc_lab.judging import schemes
@@ -110,3 +110,17 @@ def test_an_adapter_that_exits_while_loading_is_one_message(tmp_path: Path) -> N
     path.write_text("import os\nos._exit(0)\n")
     with pytest.raises(Exception, match=rf"SystemExit: os._exit\(0\) \({path}:2\)"):
         load(str(path), How(Isolation.HERE), schemes())
+
+
+@pytest.mark.parametrize("ending", ["", ":nothing"])
+def test_a_file_is_called_as_its_user_calls_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    """Never by the name of the module that the kit makes of it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "blank_adapter.py").write_text("class Adapter:\n    pass\n")
+    with pytest.raises(UserError) as raised:
+        loaded = load(f"blank_adapter.py{ending}", How(Isolation.HERE), schemes())
+        subjects(loaded.adapter, schemes())
+    assert "blank_adapter.py " in raised.value.cause
+    assert "posenc_adapter_" not in str(raised.value)

@@ -18,7 +18,7 @@ from typing import Any
 
 from posenc_conformance.adapters.claims import claims_on
 from posenc_conformance.errors import UserError, describe_exception, in_line
-from posenc_conformance.files import import_file
+from posenc_conformance.files import import_adapter, name_module
 
 GROUP = "posenc.implementations"
 REFERENCE = ("posenc", "reference")
@@ -165,7 +165,7 @@ def _from_file(name: str, path: Path, attribute: str) -> Any:
             f"there is no file {in_line(path.absolute())}", "--impl takes the path of an adapter"
         )
     sys.path.append(str(path.resolve().parent))  # last: an adapter may have its library's name
-    module = _importing(name, lambda: import_file(path, f"posenc_adapter_{path.stem}"))
+    module = _importing(name, lambda: import_adapter(path))
     return _attribute(name, module, attribute) if attribute else _adapter_of(path, module)
 
 
@@ -180,7 +180,7 @@ def _attribute(name: str, module: ModuleType, attribute: str) -> Any:
         public = [item for item in vars(module) if not item.startswith("_")]
         near = get_close_matches(attribute, public, n=1)
         raise UserError(
-            f"--impl={in_line(name)}: {module.__name__} has no attribute {in_line(attribute)}",
+            f"--impl={in_line(name)}: {name_module(module)} has no attribute {in_line(attribute)}",
             f"did you mean {near[0]!r}?" if near else f"it has {', '.join(public)}",
         )
     return getattr(module, attribute)

@@ -9,6 +9,7 @@ from typing import Any
 from posenc_conformance.adapters.claims import Claim, claims_on, method_of
 from posenc_conformance.errors import UserError
 from posenc_conformance.errors import location_of as _where
+from posenc_conformance.files import name_module
 from posenc_conformance.judge.arrays import DTYPES
 from posenc_conformance.judge.call_kinds import ENGINE, KINDS
 from posenc_conformance.judge.claim_scope import SWITCHES, Condition, Scope
@@ -62,7 +63,7 @@ def subjects(
 
 
 def _named(adapter: object) -> str:
-    return f"the module {adapter.__name__}" if inspect.ismodule(adapter) else type(adapter).__name__
+    return name_module(adapter) if inspect.ismodule(adapter) else type(adapter).__name__
 
 
 def _of_method(

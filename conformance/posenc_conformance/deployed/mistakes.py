@@ -20,6 +20,7 @@ from posenc_conformance.deployed.position_errors import wrong_places
 from posenc_conformance.deployed.probe_checkpoint import Probe
 from posenc_conformance.deployed.prompts import Prompt, keys_seen, shares_of
 from posenc_conformance.deployed.wrong_rotations import wrong_turns
+from posenc_conformance.errors import apart
 from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.models.file import Model
 from posenc_conformance.models.layer_frequencies import rotated
@@ -235,7 +236,7 @@ def _other_cap(
         values, slopes = _taken_back(cut, cap)
         return Scores(values / amplitude, scores.bound * slopes)
 
-    words = f"matches scores that are capped at {low:.4g}; {cap:.4g} was asked for"
+    words = "matches scores that are capped at {}; {} was asked for".format(*apart(low, cap))
     yield Explanation("score-cap-wrong", words, capped)
 
 

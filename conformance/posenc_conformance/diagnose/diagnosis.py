@@ -19,6 +19,8 @@ LARGE = 2**16
 """Size of a result from which on a few elements are compared with a model first."""
 FEW = 2**12
 """About as many elements are compared first."""
+APART = 8
+"""Number of bounds that a model must differ from the truth by if each is the largest of a row."""
 LARGEST_PAIRED = 512
 """Largest result, in values, for which the many pairs of deviations are usually tried."""
 
@@ -58,6 +60,8 @@ class Fit:
     """For each mistake, the number that it uses in every call, or None."""
     of_state: bool = False
     """Whether the mistake is state left by an earlier call."""
+    is_wide: bool = False
+    """Whether each value was granted the largest bound of its row."""
 
     @property
     def fits(self) -> bool:
@@ -106,21 +110,25 @@ def find_fits(
     special: Mapping[str, DeviationModel] = NO_OTHERS,
     only: Collection[str] | None = None,
     largest_paired: float | None = None,
+    *,
+    is_pair: bool = False,
 ) -> list[Fit]:
     """Find the models that give the result: of single deviations, or of pairs if none does.
 
     If a golden prints only a part of the result, the whole result is compared, because few values
     match many mistakes; but not with ``special`` deviations. ``only`` restricts the deviations of
     the scheme. Pairs are not tried if nothing was rotated, nor for results of more than
-    ``largest_paired`` values: by default LARGEST_PAIRED, or no limit with ``only``.
+    ``largest_paired`` values: by default LARGEST_PAIRED, or no limit with ``only``. ``is_pair``
+    says that a single deviation is known not to explain a result of which this is a part.
     """
     case = case.with_fields() if case.printed is not None and not special else case
     fits = [
         *_fits(case, case, output, special),
         *_fits(case, case, output, _deviations(case, only)),
     ]
-    if right := [fit for fit in fits if fit.fits]:
-        return right
+    right = [fit for fit in fits if fit.fits]
+    if right and not is_pair:
+        return [fit for fit in right if not fit.is_wide] or right
     if is_unturned(case, output):  # any pair of mistakes may look like this
         return []
     if largest_paired is None:
@@ -225,9 +233,26 @@ def _fits(
         if residual > 1 and model.terms is not None:  # its angles round otherwise
             own_bound = asked.bounds(terms=model.terms())
             residual = residual_of(asked, output, model.output, own_bound)
+        is_wide = residual > 1 and case is asked and _fits_widely(asked, output, model)
+        residual = 1.0 if is_wide else residual
         if residual <= most and differs(asked, model.output):
             numbers = (model.constant,)
-            yield Fit(name, model.explanation, residual, model.of, numbers, model.of_state)
+            state = model.of_state
+            yield Fit(name, model.explanation, residual, model.of, numbers, state, is_wide)
+
+
+def _fits_widely(case: Case, output: Floats, model: Prediction) -> bool:
+    """Return whether a model fits within the largest bound of each row, and the truth does not.
+
+    A mistake that moves values, or turns them by other angles, rounds them as those are rounded.
+    """
+    if model.own_bound is not None or not case.shape:
+        return False
+    widest = np.broadcast_to(case.bound, case.shape).max(axis=-1, keepdims=True, initial=0)
+    widest = np.broadcast_to(widest, case.shape)
+    if residual_of(case, output, model.output, widest) > 1:
+        return False
+    return residual_of(case, case.truth, model.output, widest) > APART
 
 
 def _models(

@@ -46,6 +46,23 @@ def describe_given(wrong: Answered, right: Answered) -> str:
     return ""
 
 
+def describe_moved_rows(wrong: Answered) -> str:
+    """Say that rows are read in another order, of results of any size; empty if they are not."""
+    if not wrong:
+        return ""
+    case, _ = wrong[0]
+    for name, form in forms_of(case.call).items():
+        if not form.has_rows or "n" not in form.axes or name not in case.arguments:
+            continue
+        axis = form.axes.index("n") - len(form.axes)
+        if case.arguments[name].shape[axis] < 2:
+            continue
+        for words, become in _along(axis, " along the n axis"):
+            if all(_gives(_of_one(name, become), *answer) for answer in wrong):
+                return words.format(name)
+    return ""
+
+
 def _size(case: Case) -> int:
     """Count the elements of all arguments of a call."""
     return sum(np.size(value) for value in case.arguments.values())

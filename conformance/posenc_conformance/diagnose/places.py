@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from posenc_conformance.judge.arrays import Floats, Ints
+from posenc_conformance.judge.arrays import Flags, Floats, Ints
 from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.judge.case import Case
 
@@ -51,7 +51,7 @@ def read_places(
     named = len(KINDS[case.call.kind].axes)
     shape = (-1, *case.shape[output.ndim - named :]) if -axis > named else case.shape
     count = output.reshape(shape).shape[axis]
-    if not 1 < count <= LARGEST or output.size < FEWEST * count:
+    if count < 2 or output.size < FEWEST * count:
         return None
     looked_at = np.broadcast_to(case.judged, case.shape)
     if in_some_channels:
@@ -62,6 +62,8 @@ def read_places(
         np.moveaxis(np.broadcast_to(array, case.shape).reshape(shape), axis, 0).reshape(count, -1)
         for array in (output, case.truth, case.bound, looked_at)
     )
+    if count > LARGEST:
+        return _whole_rule(got, truth, bound, judged)
     result = np.arange(count)
     for place in range(count):
         seen = judged[place]
@@ -75,6 +77,17 @@ def read_places(
         others = np.flatnonzero(fits)
         result[place] = others[np.abs(others - place).argmin()]
     return result if (result != np.arange(count)).any() else None
+
+
+def _whole_rule(got: Floats, truth: Floats, bound: Floats, judged: Flags) -> Ints | None:
+    """Find the rule by which every place of a long axis contains the values of another one."""
+    for _, rule in _rules_of_all(len(got)):
+        model, allowed = truth[rule], np.maximum(bound, bound[rule])
+        with np.errstate(invalid="ignore"):  # masked elements are infinite
+            fits = np.abs(got - model) <= allowed
+        if fits[judged].all() and np.ptp(got[judged]):
+            return rule
+    return None
 
 
 def _words(name: str, found: Ints) -> str:
@@ -92,13 +105,10 @@ def _words(name: str, found: Ints) -> str:
     return f"{names} {here}{more} have the values of {names} {sources}{more}"
 
 
-def _rules(count: int) -> Iterator[tuple[str, Ints]]:
-    """Yield rules that replace each place by another, with words.
-
-    In the words, ``{name}`` is what a place is called, ``{every}`` the same at more length.
-    """
+def _rules_of_all(count: int) -> Sequence[tuple[str, Ints]]:
+    """List rules that hold for every place, with words for the place that replaces it."""
     places = np.arange(count)
-    whole: Sequence[tuple[str, Ints]] = (
+    return (
         ("the first one", np.zeros_like(places)),
         ("the last one", np.full_like(places, count - 1)),
         ("the next one", np.roll(places, -1)),
@@ -106,7 +116,18 @@ def _rules(count: int) -> Iterator[tuple[str, Ints]]:
         ("the one before it", np.maximum(places - 1, 0)),
         ("its mirror image from the end", places[::-1]),
     )
-    yield from ((f"every {{every}} has the values of {words}", rule) for words, rule in whole)
+
+
+def _rules(count: int) -> Iterator[tuple[str, Ints]]:
+    """Yield rules that replace each place by another, with words.
+
+    In the words, ``{name}`` is what a place is called, ``{every}`` the same at more length.
+    """
+    for words, rule in _rules_of_all(count):
+        yield f"every {{every}} has the values of {words}", rule
+    if count > LARGEST:
+        return
+    places = np.arange(count)
     for size in range(2, count):
         words = f"every {{every}} has the values of the first one in its group of {size}"
         yield words, places // size * size

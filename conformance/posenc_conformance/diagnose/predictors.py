@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from posenc_conformance.errors import apart
 from posenc_conformance.judge.arrays import Floats, round_to
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.deviation import Constant, DeviationModel, Prediction
@@ -64,7 +65,8 @@ def bases(case: Case, estimate: float | None) -> Iterator[Prediction]:
     claimed = case.arguments.get("base", 10000.0)
     for base in (*([estimate] if estimate else []), *BASES):
         if base != claimed:
-            words = f"matches base {base:.6g}; {claimed:.6g} was asked for"
+            other, asked = apart(base, claimed, digits=6)
+            words = f"matches base {other}; {asked} was asked for"
             for model in predict_case(case.with_arguments(base=base), words, ("base", base)):
                 yield model
                 yield replace(model, constant=("share", base / claimed))
@@ -171,11 +173,13 @@ def iterated(
     ratios = np.full(len(frequencies), single(frequencies[1] / frequencies[0]))
     ratios[0] = first
     steps = np.concatenate([places * first, np.tile(ratios[1:], (len(places), 1))], axis=1)
-    products = {
-        "angles": np.multiply.accumulate(steps, axis=1),
-        "frequencies": places * np.multiply.accumulate(ratios),
-    }
-    for name, angles in products.items():
+    repeated = np.multiply.accumulate(ratios)
+    products = (
+        ("angles", np.multiply.accumulate(steps, axis=1)),
+        ("frequencies", places * repeated),
+        ("frequencies", positions * repeated.astype(np.float64)),
+    )
+    for name, angles in products:
         words = f"matches {name} of which each is the one before times a ratio, in float32"
         yield Prediction(words, result(angles.astype(np.float64)))
 

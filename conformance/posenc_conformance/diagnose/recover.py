@@ -11,14 +11,16 @@ from posenc_conformance.diagnose.combination import describe_combination
 from posenc_conformance.diagnose.constants import describe_fixed, describe_inverted
 from posenc_conformance.diagnose.diagnosis import find_fits, fits_of_readings
 from posenc_conformance.diagnose.distances import describe_distances
-from posenc_conformance.diagnose.given import describe_given
+from posenc_conformance.diagnose.given import describe_given, describe_moved_rows
 from posenc_conformance.diagnose.heads import describe_heads, only_wrong_part
 from posenc_conformance.diagnose.missing import describe_missing
 from posenc_conformance.diagnose.moved_axes import describe_axes
+from posenc_conformance.diagnose.part_of_head import describe_part_of_head
 from posenc_conformance.diagnose.places import describe_places
 from posenc_conformance.diagnose.rotation_tables import describe_turning
 from posenc_conformance.diagnose.rows import describe_rows
 from posenc_conformance.diagnose.values import describe_values
+from posenc_conformance.errors import apart
 from posenc_conformance.judge.arrays import PRECISE, Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.measured_frequencies import (
@@ -80,7 +82,7 @@ def _recover_formula(
     more = [f"{offset:.4g} radians are added to every angle"] * bool(offset)
     if max(abs(length - 1) for length in lengths) > NEAR:
         low, high = min(lengths), max(lengths)
-        times = f"{low:.6g}" if high - low < NEAR else f"{low:.4g} to {high:.4g}"
+        times = f"{low:.6g}" if high - low < NEAR else " to ".join(apart(low, high))
         more.append(f"pairs are {times} times as long as they should be")
     words = _words(read)
     where = read[0].where + ", d being the channels of one axis" * read[0].of_axis
@@ -194,10 +196,12 @@ def _bases(read: Sequence[PairFrequencies]) -> str:
             return ""
         if requested is not None and _same_base(turns.asked, turns, requested):
             if abs(base - requested) > NEAR * requested:
-                told[f"{base:.5g} where {requested:.5g} is asked for"] = None
+                found, asked = apart(base, requested, digits=5)
+                told[f"{found} where {asked} is asked for"] = None
         else:
             factor = f" and factor {turns.given['factor']:g}" if turns.given.get("factor") else ""
-            told[f"{base:.5g} where base {turns.base:.5g}{factor} is given"] = None
+            found, given = apart(base, turns.base, digits=5)
+            told[f"{found} where base {given}{factor} is given"] = None
     if not told:
         return ""
     return f"pair t turns at B^(-2t/d), and the base B is {' and '.join(list(told)[:2])}"
@@ -298,8 +302,7 @@ def _recover_part(wrong: Answers, right: Answers) -> str:
     words = _of_deviations(own, wrong[0][0].knowledge.deviations)
     if not words and (places := describe_heads(wrong)):
         return places
-    readers = (describe_fixed, describe_turning, _recover_formula)
-    words = words or next(filter(None, (read(own, ()) for read in readers)), "")
+    words = words or next(filter(None, (read(own, ()) for read in OF_PART)), "")
     return f"{name} alone are wrong: {words}" if words else ""
 
 
@@ -323,6 +326,14 @@ def _of_readings(wrong: Answers, right: Answers) -> str:
 
 
 Readers = Sequence[Callable[[Answers, Answers], str]]
+OF_PART: Readers = (
+    describe_fixed,
+    describe_turning,
+    _recover_formula,
+    lambda wrong, right: describe_places(wrong),
+    lambda wrong, right: describe_moved_rows(wrong),
+)
+"""Readers of queries, keys or values that alone are wrong."""
 CAUSES: Readers = (
     # Queries, keys or values alone: their mistake is none of the whole result.
     _recover_part,
@@ -339,6 +350,7 @@ CAUSES: Readers = (
     # Arguments changed before use: a changed argument moves elements of the result.
     describe_given,
     lambda wrong, right: describe_axes(wrong),
+    lambda wrong, right: describe_part_of_head(wrong),
     # The formula of pairs comes before that of frequencies: a wrong sum of products has some.
     describe_turning,
     _recover_formula,
@@ -350,6 +362,7 @@ CAUSES: Readers = (
 PLACES: Readers = (
     lambda wrong, right: describe_values(wrong),
     lambda wrong, right: describe_places(wrong),
+    lambda wrong, right: describe_moved_rows(wrong),
     lambda wrong, right: describe_missing(wrong),
 )
 """Readers that describe values and places, and name no cause; they need whole results."""

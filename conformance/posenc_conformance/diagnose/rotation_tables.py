@@ -256,20 +256,38 @@ MODELS: Mapping[str, Model] = {
 
 
 def _describe_still(known: Sequence[tuple[Case, Floats, Turned]]) -> str:
-    """Say from which pair on nothing is rotated; empty if that is not the mistake."""
-    for first in _still(known[0]):
-        if all(first in _still(answer) for answer in known):
-            return f"pairs are not turned from pair {first} on"
-    return ""
+    """Say which pairs are not rotated while others are; empty if that is not the mistake."""
+    told = [words for words, _ in _rules_of_still(known[0])]
+    for answer in known:
+        whole, still = _pairs_of(answer)
+        fitting = {
+            words
+            for words, rule in _rules_of_still(answer)
+            if (np.where(rule, still, whole)).all() and not (rule | still).all()
+        }
+        told = [words for words in told if words in fitting]
+    return told[0] if told else ""
 
 
-def _still(answer: tuple[Case, Floats, Turned]) -> Iterator[int]:
-    """Yield numbers of pairs from which on a result may be unrotated."""
+def _rules_of_still(answer: tuple[Case, Floats, Turned]) -> Iterator[tuple[str, Flags]]:
+    """Yield words for pairs that may not be rotated, and a flag for each pair."""
+    pairs = np.arange(np.count_nonzero(answer[2].is_first))
+    for first in pairs[1:]:
+        yield f"pairs are not turned from pair {first} on", pairs >= first
+    for first in pairs[1:]:
+        yield f"pairs are not turned up to pair {first - 1}", pairs < first
+    for first in (1, 0):
+        yield f"every second pair is not turned, from pair {first} on", pairs % 2 == first
+
+
+def _pairs_of(answer: tuple[Case, Floats, Turned]) -> tuple[Flags, Flags]:
+    """Return which pairs of a result may be right, and which may be as they were given."""
     case, output, turned = answer
-    channels = np.arange(len(turned.place))
     firsts = np.flatnonzero(turned.is_first)
-    pair = np.searchsorted(firsts, np.minimum(channels, turned.place))
-    for first in range(len(firsts) + 1):
-        model = np.where(pair < first, turned.right, turned.own)
-        if residual_of(case, output, model) <= 1:
-            yield first
+    allowed = np.maximum(case.bound, np.spacing(np.abs(turned.own)))
+    flags = []
+    for model in (turned.right, turned.own):
+        near = np.abs(output - model) <= allowed
+        fits = np.asarray(near.reshape(-1, near.shape[-1]).all(axis=0))
+        flags.append(fits[firsts] & fits[turned.place[firsts]])
+    return flags[0], flags[1]

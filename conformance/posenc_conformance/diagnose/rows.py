@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from posenc_conformance.diagnose.sample import at_leading_index, can_be_taken_apart
 from posenc_conformance.judge.arrays import PRECISE, UNIT_ROUNDOFF, Flags, Floats, Ints
 from posenc_conformance.judge.call_kinds import IDS
 from posenc_conformance.judge.case import Case
@@ -182,7 +183,10 @@ def read_rows(case: Case, output: Floats, likely: Ints = NONE_LIKELY) -> Ints | 
         return None
     rows = requested.copy()
     left = ~_agrees(case, output, case)
-    for place in (*likely.tolist(), *_tried(requested)):
+    tried = [*likely.tolist(), *_tried(requested)]
+    if not _may_be_read(case, output, left, tried):
+        return None
+    for place in tried:
         if not left.any():
             break
         moved = _moved(case, place)
@@ -192,6 +196,31 @@ def read_rows(case: Case, output: Floats, likely: Ints = NONE_LIKELY) -> Ints | 
         rows[fits] = place
         left &= ~fits
     return None if left.any() else rows
+
+
+def _may_be_read(case: Case, output: Floats, left: Flags, places: Sequence[int]) -> bool:
+    """Return False if the first wrong row is at none of these places, all tried in one call."""
+    if not left.any() or not can_be_taken_apart(case) or case.arguments["positions"].ndim != 1:
+        return True
+    *leading, row = np.argwhere(left)[0].tolist()
+    once, got = at_leading_index(case, output, tuple(leading), np.full(len(places), row))
+    moved = once.with_arguments(positions=np.array(places))
+    if not moved.has_result or not _are_apart(once, moved):  # as for a table without one of them
+        return True
+    return bool(right_rows(got, moved.truth, np.maximum(once.bound, moved.bound)).any())
+
+
+def _are_apart(once: Case, moved: Case) -> bool:
+    """Return whether rows do not depend on the places of others, as where the largest counts."""
+    places = moved.arguments["positions"]
+    order = np.argsort(places)
+    for number in order[len(order) // 4 :: max(len(order) // 4, 1)].tolist():
+        alone = once.with_arguments(positions=np.full_like(places, places[number]))
+        if not alone.has_result or not np.array_equal(
+            alone.truth[..., number, :], moved.truth[..., number, :]
+        ):
+            return False
+    return True
 
 
 def equal_rows(case: Case, asked: Ints, found: Ints) -> dict[int, frozenset[int]]:

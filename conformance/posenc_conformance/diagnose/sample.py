@@ -82,3 +82,22 @@ def _heads(shape: tuple[int, ...], worst: tuple[int, ...]) -> Ints:
     total = int(np.prod(shape))
     at = int(np.ravel_multi_index(worst, shape)) if shape else 0
     return np.array([at, 0 if at else total - 1])[: min(2, total)]
+
+
+def whole_rows(case: Case, output: Floats, index: tuple[int, ...], largest: int) -> Answer | None:
+    """Take all rows of all leading indices, or of one: None if they are more than ``largest``.
+
+    A mistake may depend on how many rows, or sequences, there are.
+    """
+    if output.size <= largest:
+        return case, output
+    if not can_be_taken_apart(case) or output[..., 0].size == output.shape[-2]:
+        return None
+    if output[(0,) * (output.ndim - 2)].size > largest:
+        return None
+    return at_leading_index(case, output, index[:-2], np.arange(output.shape[-2]))
+
+
+def at_leading_index(case: Case, output: Floats, index: tuple[int, ...], rows: Ints) -> Answer:
+    """Take rows, which may be repeated, of one leading index."""
+    return _taken(case, output, _heads(output.shape[:-2], index)[:1], rows)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.diagnose.diagnosis import differs, residual_of
+from posenc_conformance.errors import apart
 from posenc_conformance.judge.arrays import Array, Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import agrees
@@ -183,8 +184,9 @@ def describe_first(subject: Subject, case: Case, output: Floats, names: tuple[st
 def _words(case: Case, values: Mapping[str, Any], whose: str) -> str:
     """Name the arguments that explain a result, their origin, and the requested numbers."""
     numbers = [name for name, value in values.items() if not isinstance(value, np.ndarray)]
-    shown = [f"{name} {values[name]:g}" if name in numbers else name for name in values]
-    right = [f"{case.arguments[name]:g}" for name in numbers]
+    both = {name: apart(values[name], case.arguments[name], digits=6) for name in numbers}
+    shown = [f"{name} {both[name][0]}" if name in both else name for name in values]
+    right = [asked for _, asked in both.values()]
     ending = f"; {' and '.join(right)} {'were' if right[1:] else 'was'} asked for" if right else ""
     return f"matches {' and '.join(shown)}{whose}{ending}"
 

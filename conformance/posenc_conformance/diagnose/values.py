@@ -6,6 +6,7 @@ from math import prod
 import numpy as np
 
 from posenc_conformance.diagnose.diagnosis import differs, residual_of
+from posenc_conformance.errors import apart
 from posenc_conformance.judge.arrays import DTYPES, PRECISE, Floats, round_to
 from posenc_conformance.judge.case import Case
 
@@ -34,7 +35,7 @@ def describe_values(answers: Sequence[tuple[Case, Floats]]) -> str:
     if all(residual_of(*each) <= 1 for each in models) and any(
         differs(case, model) for case, _, model in models
     ):
-        return f"every value is {factor:.6g} times what it should be"
+        return f"every value is {apart(factor, 1, digits=6)[0]} times what it should be"
     return ""
 
 

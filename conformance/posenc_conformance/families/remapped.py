@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from posenc_conformance.diagnose.predictors import other_base
+from posenc_conformance.diagnose.predictors import other_base, rounded_angles, short_tables
+from posenc_conformance.errors import apart
 from posenc_conformance.families.lengths import Integers, lags, lengths, queries
 from posenc_conformance.families.rotary import LAYOUT_SWAPPED, POLAR, channels, progression
 from posenc_conformance.families.scores import alike, dots, last_queries, root, sizes
-from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.arrays import Floats, fine, round_to
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
 from posenc_conformance.judge.trial import InvariantCheck, Trial
@@ -24,6 +26,11 @@ Distance = Callable[[Case, Integers, Integers], Floats]
 """Computes a case's distances from its query positions, a column, and its key positions."""
 
 
+Places = Callable[[Case, Integers, Integers], tuple[Floats, Floats]]
+"""Computes the places of queries and of keys, from the same positions as a Distance."""
+Complex = npt.NDArray[np.complex128]
+LARGEST = 2**23
+"""Most angles of queries and keys of which results in narrow dtypes are computed."""
 Groups = Callable[[Case], Integers]
 """Returns the group of each query-key pair, -1 for none. Equal tokens have equal logits in all
 pairs of a group."""
@@ -40,6 +47,8 @@ class Remapped:
     """Returns the arguments changed so that every distance is query minus key: nothing is far."""
     usual: Arguments
     """The parameters of the distance map in sweeps and sizes."""
+    places: Places
+    """Computes where queries and keys are turned to; the difference is the distance."""
 
     def distances(self, case: Case, query: Integers | None = None) -> Floats:
         """Compute the scheme's distances, or those from other query positions: [q_len, k_len]."""
@@ -148,6 +157,36 @@ class Remapped:
             "other-scale": other_scale,
         }
 
+    def low_precision(self, case: Case, got: Floats) -> Iterator[Prediction]:
+        """Predict places, distances, frequencies or angles in a narrow dtype, and tables of them.
+
+        Queries and keys are turned each by its own angle, or both by that of their distance.
+        """
+        pairs = int(case.parameter("head_dim")) // 2
+        if int(np.prod(case.shape[-2:])) * pairs > LARGEST:
+            return
+        omega, shape = progression(case.arguments["base"], 2 * pairs), case.shape[-2:]
+        own = [
+            np.broadcast_to(each, shape) for each in self.places(case, queries(case), keys(case))
+        ]
+        places = np.stack(own)[..., None]
+
+        def in_short(angles: Floats, dtype: str) -> Floats:
+            query, key = (
+                round_to(np.cos(each), dtype) + 1j * round_to(np.sin(each), dtype)
+                for each in angles
+            )
+            return turned_logits(case, query * key.conj())
+
+        def exactly(angles: Floats) -> Floats:
+            return turned_logits(case, np.exp(1j * (angles[0] - angles[1])))
+
+        yield from rounded_angles(places, omega, exactly, in_short)
+        yield from short_tables(places * omega, in_short)
+        for dtype in ("bfloat16", "float16"):
+            distance = round_to(places[0] - places[1], dtype)
+            yield Prediction(f"matches distances in {dtype}", logits(case, distance[..., 0]))
+
     def instead(self, words: str, distance: Distance) -> DeviationModel:
         """Make a model that predicts logits at other distances."""
 
@@ -173,13 +212,17 @@ def keys(case: Case) -> Integers:
 
 def logits(case: Case, distance: Floats) -> Floats:
     """Compute the logits of pairs rotated by ``distance``, 0 at keys after the query."""
+    omega = progression(case.arguments["base"], int(case.parameter("head_dim")) // 2 * 2)
+    return turned_logits(case, np.exp(1j * distance[..., None] * omega))
+
+
+def turned_logits(case: Case, turn: Complex) -> Floats:
+    """Compute the logits of pairs that are multiplied by numbers of the complex plane."""
     first, second = channels(int(case.parameter("head_dim")), str(case.conventions["layout"]))
     q, k = (
         array[..., first] + 1j * array[..., second]
         for array in (case.arguments["q"], case.arguments["k"])
     )
-    omega = progression(case.arguments["base"], 2 * len(first))
-    turn = np.exp(1j * distance[..., None] * omega)
     products = np.einsum("hip,hjp,ijp->hij", q, k.conj(), turn).real / root(case)
     return np.where(lags(case) >= 0, products, 0.0)
 
@@ -212,7 +255,5 @@ def other_scale(case: Case, got: Floats) -> Iterator[Prediction]:
     size = float((truth * truth).sum())
     times = float((seen * truth).sum()) / size if size > 0 and np.isfinite(seen).all() else 0.0
     if times > 0:
-        yield Prediction(
-            f"matches all logits times {times:.6g}; they are divided by sqrt(head_dim) once",
-            times * truth,
-        )
+        words = f"matches all logits times {apart(times, 1, digits=6)[0]}"
+        yield Prediction(f"{words}; they are divided by sqrt(head_dim) once", times * truth)

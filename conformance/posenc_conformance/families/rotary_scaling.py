@@ -19,6 +19,7 @@ from posenc_conformance.diagnose.predictors import (
     rounded_base,
     shifted_positions,
 )
+from posenc_conformance.families.fitted_base import fitted_base
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.rotary import (
     LAYOUT_SWAPPED,
@@ -36,7 +37,7 @@ from posenc_conformance.families.rotary import (
     written_channels,
 )
 from posenc_conformance.families.rotary_tables import backward_readings
-from posenc_conformance.judge.arrays import Array, Floats, fine, round_to
+from posenc_conformance.judge.arrays import PRECISE, Array, Floats, fine, round_to
 from posenc_conformance.judge.bounded import Answer, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
@@ -324,6 +325,8 @@ class Scaling:
             power = -rotary_dim(case) / (2 * pair)
             with np.errstate(over="ignore"):
                 estimate = rounded_base(float(case.arguments["base"] * np.float64(ratio) ** power))
+        if "x" in case.arguments and (estimate is None or case.dtype not in PRECISE):
+            estimate = fitted_base(case, got, self.rotation.places(case), self.frequencies)
         yield from bases(case, estimate)
 
     def positions_shifted(self, case: Case, got: Floats) -> Iterator[Prediction]:

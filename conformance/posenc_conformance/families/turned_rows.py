@@ -11,6 +11,7 @@ from posenc_conformance.diagnose.predictors import (
     iterated,
     rounded_base,
 )
+from posenc_conformance.errors import apart
 from posenc_conformance.families.encodings import errors_of
 from posenc_conformance.families.rotary import channels
 from posenc_conformance.families.rotary_tables import per_channel
@@ -82,7 +83,8 @@ class TurnedRows:
         estimate = self._estimated_base(case, got)
         for base in dict.fromkeys([*([estimate] if estimate else []), *BASES]):
             if base != asked and len(pairs) > 1:
-                words = f"matches base {base:.6g}; {asked:.6g} was asked for"
+                other, right = apart(base, asked, digits=6)
+                words = f"matches base {other}; {right} was asked for"
                 angles = self._places(case) * base ** -(pairs / len(pairs))
                 yield self.predict(case, words, angles, ("base", base))
                 yield self.predict(case, words, angles, ("share", base / asked))

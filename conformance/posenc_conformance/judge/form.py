@@ -12,6 +12,8 @@ from posenc_conformance.judge.process_state import preventing_exit
 
 HIDDEN = -10_000.0
 """Number that BERT adds to the score of a masked key: the weakest mask in use."""
+ADDED = -1000.0
+"""Largest number of a mask that is taken for one that hides a key: rounded, or halved, -10,000."""
 EXACT = {"integer": "iu", "boolean": "b"}
 """NumPy's kinds for the dtypes that are compared exactly."""
 
@@ -49,7 +51,8 @@ def require_form(name: str, case: Case, output: Array, *, masked: bool) -> None:
     dtype = dtype_name(output)
     if case.dtype in EXACT:
         if output.dtype.kind not in EXACT[case.dtype] and output.size:
-            raise Misbehaviour(f"{name}() returned {dtype}; expected {case.dtype}s")
+            numbers = _numbers_of_mask(output) if case.dtype == "boolean" else ""
+            raise Misbehaviour(f"{name}() returned {dtype}; expected {case.dtype}s{numbers}")
     elif dtype != case.dtype and output.size:
         raise Misbehaviour(f"{name}() returned {dtype}; expected {case.dtype}")
     finite = np.isfinite(output)
@@ -62,6 +65,22 @@ def require_form(name: str, case: Case, output: Array, *, masked: bool) -> None:
         )
     if masked and case.printed is None:
         _require_mask(case, output.astype(np.float64))
+
+
+def _numbers_of_mask(output: Array) -> str:
+    """Say how the numbers of a mask become booleans: 0 for a key that is seen, or ones and zeros.
+
+    Return only what booleans mean if the numbers are neither.
+    """
+    values, meaning = output.astype(np.float64), "True is where a query sees a key"
+    if np.isin(values, (0, 1)).all():
+        return f": write mask.astype(bool) for ones and zeros; {meaning}"
+    if ((values == 0) | (values <= ADDED)).all():
+        return (
+            ": write mask == 0, or adapters.mask(…, additive=True), for a mask that is added to "
+            f"logits; {meaning}"
+        )
+    return f": {meaning}"
 
 
 def _require_mask(case: Case, output: Array) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from posenc_conformance.errors import apart
 from posenc_conformance.judge.arrays import Ints
 from posenc_conformance.models.configuration import Configuration
 from posenc_conformance.models.layer_kinds import WITHOUT_POSITIONS, divided
@@ -447,7 +448,7 @@ def changed_numbers(group: Group, made: Group) -> str:
     if made.scheme != group.scheme:
         return ""
     changed = [
-        f"{name} {made.parameters[name]:g} for {value:g}"
+        "{} {} for {}".format(name, *apart(made.parameters[name], value, digits=6))
         for name, value in group.parameters.items()
         if isinstance(value, int | float) and made.parameters.get(name, value) != value
     ]

@@ -8,6 +8,7 @@ from html import escape
 from itertools import groupby
 from math import isfinite, log10
 
+from posenc_conformance.errors import apart
 from posenc_conformance.pictures.picture import (
     BOUND,
     HIDDEN,
@@ -27,6 +28,8 @@ SHADES = 5
 Point = tuple[float, float]
 EXPECTED = ("asked", "expected")
 """Names of lines to which another one is compared."""
+ALIKE = 1e-5
+"""Largest difference, as a share, that is as small as the error of reading a line."""
 WRONG = {
     "light": ("#f0a878", "#d9743f", "#b04a1c", "#7a2a08", "#3d1000"),
     "dark": ("#8a4a28", "#b8693c", "#e08f5c", "#f7bd94", "#fff0e4"),
@@ -136,7 +139,10 @@ def _farthest(picture: Lines) -> str:
     place = max(sorted(gaps), key=gaps.__getitem__)
     if not gaps[place]:
         return "; they are the same"
-    values = f"{got[place]:.4g} where {expected[place]:.4g} is {picture.series[0].name}"
+    if gaps[place] <= ALIKE * abs(expected[place]):
+        return "; they are the same but for rounding"
+    found, wanted = apart(got[place], expected[place])
+    values = f"{found} where {wanted} is {picture.series[0].name}"
     return f"; farthest apart at {picture.across} {place:.4g}: {values}"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.adapters.axes import two_of
-from posenc_conformance.errors import UserError
+from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.judge.arrays import DTYPES, Array, dtype_name, to_numpy
 from posenc_conformance.judge.calling import call_line
 from posenc_conformance.judge.case import Case
@@ -24,11 +24,8 @@ from posenc_conformance.testing.frames import show_caller
 from posenc_conformance.testing.question import Question, shown
 from posenc_conformance.testing.signatures import Misuse
 
-MASKS = (
-    "write       mask == 0 for an additive mask, mask.astype(bool) for ones and zeros: True is "
-    "where a query sees a key"
-)
-"""Line about a mask of numbers."""
+ONE_OF_BOTH = "rope"
+"""The call of which ``rope_query_key`` is the one that takes queries and keys."""
 
 
 @dataclass(frozen=True)
@@ -109,11 +106,12 @@ def check(
                 question, output, lambda order: Question.of(call, order, arguments), _passes
             )
             shared = _shared(question, result, arguments)
-            several = _of_several(question, result)
+            is_of_form = str(wrong).startswith(f"{question.signature.call.name}() returned")
+            several = _of_several(question, result) if is_of_form else ""
             if not (order or shared or several):
                 raise
             text = _with_order(order, str(wrong)) if order else str(wrong)
-            raise AssertionError("\n".join(filter(None, (shared, text, *several)))) from None
+            raise AssertionError("\n".join(filter(None, (several, shared, text)))) from None
 
 
 def _shared(question: Question, result: Any, arguments: Mapping[str, Any]) -> str:
@@ -194,7 +192,7 @@ def _asked(
     try:
         return question, _as_one(question, result)
     except Misbehaviour as problem:
-        raise AssertionError("\n".join([str(problem), *_of_several(question, result)])) from None
+        raise AssertionError(_of_several(question, result) or str(problem)) from None
 
 
 def _as_one(question: Question, result: Any) -> Array:
@@ -205,6 +203,7 @@ def _as_one(question: Question, result: Any) -> Array:
     name, returns = question.signature.call.name, question.signature.call.returns
     if not question.signature.has_both or not _are_several(result):
         return as_array(name, result)
+    _require_two(question, result)
     queries, keys = (as_array(name, each) for each in two_of(result))
     if queries.dtype == keys.dtype:
         with suppress(ValueError):  # other axes have other lengths
@@ -222,17 +221,34 @@ def _are_several(result: Any) -> bool:
     return is_group and len(values) > 1 and any(hasattr(each, "shape") for each in values)
 
 
-def _of_several(question: Question, result: Any) -> list[str]:
-    """Return a line on a result of several arrays, for a call that returns one."""
+def _require_two(question: Question, result: Any) -> None:
+    """Raise Misuse for a list or tuple with more arrays than the two that would be judged."""
+    is_listed = isinstance(result, tuple | list)
+    more = [each for each in result[2:] if hasattr(each, "shape")] if is_listed else []
+    if more:
+        name = question.signature.call.name
+        raise question.signature.misuse(
+            f"the result is a pair, that of the queries and that of the keys, and this "
+            f"{type(result).__name__} has {len(more) + 2} arrays",
+            f"check those two alone: check(result[:2], {name!r}, …)",
+        )
+
+
+def _of_several(question: Question, result: Any) -> str:
+    """Say what to write for a result of several arrays where a call returns one; else nothing.
+
+    Arrays of one shape may be the parts of that one.
+    """
     call = question.signature.call
     if question.signature.has_both or not _are_several(result):
-        return []
+        return ""
+    kind = in_line(type(result).__name__)
+    each = f"check(x, {call.name!r}, …) with one array x of that {kind}"
     both = "; to check rotated queries and keys at once: check((q, k), 'rope_query_key', …)"
-    kind = type(result).__name__
-    return [
-        f"write       check(x, {call.name!r}, …) with one array x of that {kind}"
-        f"{both if call.kind == 'rotary' else ''}"
-    ]
+    return (
+        f"check takes one array for {call.name}(), and the result is a {kind} of several\n"
+        f"write       {each}{both if call.name == ONE_OF_BOTH else ', then with another'}"
+    )
 
 
 def _judged(question: Question, output: Array, *, broadcast: bool) -> list[Judged]:
@@ -344,8 +360,6 @@ def _judge(case: Case, output: Array) -> Judged:
     try:
         require_form(case.call.name, case, output, masked=False)
     except Misbehaviour as problem:
-        hint = MASKS if case.dtype == "boolean" and output.dtype.kind in "iuf" else ""
-        lines = filter(None, (str(problem), hint, call_line(case)))
-        raise AssertionError("\n".join(lines)) from None
+        raise AssertionError(f"{problem}\n{call_line(case)}") from None
     exact = output.astype(np.float64, copy=False)
     return Judged(case, exact, compare(case, exact))

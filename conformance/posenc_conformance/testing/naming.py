@@ -15,11 +15,19 @@ from posenc_conformance.diagnose.diagnosis import (
     Fit,
     find_fits,
     first_fit,
+    is_result_of,
     to_diagnosis,
 )
+from posenc_conformance.diagnose.part_of_head import describe_part_of_head
 from posenc_conformance.diagnose.recover import CAUSES, PLACES, recover
-from posenc_conformance.diagnose.rows import describe_rows
-from posenc_conformance.diagnose.sample import Answer, can_be_taken_apart, neighbours, sample
+from posenc_conformance.diagnose.rows import RULES, describe_rows
+from posenc_conformance.diagnose.sample import (
+    Answer,
+    can_be_taken_apart,
+    neighbours,
+    sample,
+    whole_rows,
+)
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import right_rows
@@ -28,6 +36,10 @@ ROWS = 32
 """Rows of a large result on which models of mistakes are tried."""
 ROWS_OF_PAIRS = 4
 """Rows of one head on which pairs of mistakes are tried, since there are many pairs."""
+LARGEST_WHOLE = 2**15
+"""Largest result, in values, of which all rows are looked at where a few have no name."""
+UNLIKELY = 0.5
+"""Residual that is more than rounding leaves, if another mistake leaves less than half of it."""
 INDICES = 4
 """Leading indices that are looked at, and listed, where no known mistake explains a result."""
 ROWS_OF_ALL = 512
@@ -42,14 +54,38 @@ def name_mistake(case: Case, output: Floats, index: tuple[int, ...]) -> Diagnosi
     """
     few, part = sample(case, output, index, ROWS)
     fits = _of_call(find_fits(few, part))
+    all_rows = whole_rows(case, output, index, LARGEST_WHOLE)
+    if not fits and few is not case and all_rows is not None:
+        fits = _of_call(find_fits(*all_rows, largest_paired=0))
     if not fits and part.size > LARGEST_PAIRED:
-        fits = _of_call(find_fits(*sample(case, output, index, ROWS_OF_PAIRS, heads=1)))
+        fewer = sample(case, output, index, ROWS_OF_PAIRS, heads=1)
+        is_part = fewer[1].size < part.size
+        most = np.inf if is_part else None
+        fits = _of_call(find_fits(*fewer, largest_paired=most, is_pair=is_part))
     if few is not case:
         many = sample(case, output, index, ROWS_OF_ALL)
-        fits = [fit for fit in fits if _explains(fit, (case, output), many)]
-    if fits:
-        return to_diagnosis(fits)
-    return to_diagnosis([], NONE, _describe(case, output, index))
+        ids = dict.fromkeys(fit.deviation for fit in fits)
+        fits = [fit for id in ids for fit in _fits_of_whole(id, (case, output), many)]
+    if fits and not all("+" in fit.deviation for fit in fits):
+        return to_diagnosis(_likeliest_first(fits))
+    if words := _describe_one_cause(case, output, index):
+        return to_diagnosis([], NONE, words)
+    return to_diagnosis(fits, NONE, "" if fits else _describe(case, output, index))
+
+
+def _describe_one_cause(case: Case, output: Floats, index: tuple[int, ...]) -> str:
+    """Describe a mistake without an id that is simpler than any two; empty if none fits."""
+    if words := describe_part_of_head([(case, output)]):
+        return words
+    positions = case.arguments.get("positions")
+    if positions is None or positions.dtype.kind != "i":
+        return ""
+    one = neighbours(case, output, index) if can_be_taken_apart(case) else (case, output)
+    words = describe_rows([one])
+    if words not in RULES:
+        return ""
+    moved = case.with_arguments(positions=RULES[words](positions))
+    return words if is_result_of(case, output, moved) else ""
 
 
 def _describe(case: Case, output: Floats, index: tuple[int, ...]) -> str:
@@ -78,14 +114,23 @@ def _wrong_indices(case: Case, output: Floats) -> tuple[list[tuple[int, ...]], i
     return [tuple(map(int, each)) for each in np.argwhere(~right)], right.size
 
 
+def _likeliest_first(fits: Sequence[Fit]) -> list[Fit]:
+    """Move fits that leave much of the bound behind those that leave little, else keep the order.
+
+    In a short dtype, a special mistake may be as near to a result as the bound allows, and another
+    one as near as rounding. Numbers that are fitted to the result are always near.
+    """
+    least = min((fit.residual for fit in fits if not any(fit.constants)), default=1.0)
+    return sorted(fits, key=lambda fit: fit.residual > max(UNLIKELY, 2 * least))
+
+
 def _of_call(fits: Sequence[Fit]) -> list[Fit]:
     return [fit for fit in fits if not fit.of_state]
 
 
-def _explains(fit: Fit, whole: Answer, many: Answer) -> bool:
-    """Return whether a mistake explains a whole result, or a pair of mistakes many rows of it."""
-    ids = fit.deviation.split("+")
+def _fits_of_whole(deviation: str, whole: Answer, many: Answer) -> list[Fit]:
+    """List the fits of a mistake to a whole result, or of a pair of mistakes to many rows of it."""
+    ids = deviation.split("+")
     if len(ids) == 1:
-        return first_fit(*whole, fit.deviation) is not None
-    fits = find_fits(*many, only=ids)
-    return any(other.deviation == fit.deviation for other in fits)
+        return [fit for fit in (first_fit(*whole, deviation),) if fit is not None]
+    return [fit for fit in find_fits(*many, only=ids) if fit.deviation == deviation]

@@ -86,13 +86,32 @@ def _with_positions(
     rows = next((n for n, form in signature.forms.items() if form.has_rows and n in given), None)
     if len(starts) != 1 or rows is None or "positions" not in known - given.keys():
         return given
-    shape = np.shape(given[rows])
-    with suppress(TypeError):  # several first positions, one for each sequence
+    shape, start = np.shape(given[rows]), given[starts[0]]
+    _require_one(signature, starts[0], start)
+    with suppress(TypeError):  # no whole number
         if len(shape) >= -row_axis:
-            first = index(given[starts[0]])
+            first = index(start)
             last = first + shape[row_axis]
-            if isinstance(given[starts[0]], bool | np.bool_) or last > LARGEST_WHOLE:
+            if isinstance(start, bool | np.bool_) or last > LARGEST_WHOLE:
                 raise signature.misuse(f"{starts[0]} is no position: {first}")
             rest = {name: value for name, value in given.items() if name != starts[0]}
             return rest | {"positions": np.arange(first, last)}
     return given
+
+
+def _require_one(signature: Signature, word: str, start: Any) -> None:
+    """Raise Misuse for several first positions, one for each sequence."""
+    with suppress(Exception):  # what is no array is refused as any other argument
+        if not np.ndim(start):
+            return
+    if not isinstance(start, list | tuple) and not hasattr(start, "shape"):
+        return
+    several = f"{word} holds a first position for each sequence, and {signature.call.name} has one"
+    listed = f"give the positions of each: positions=np.asarray({word})[:, None] + np.arange(n)"
+    of_each = f"call 'rope_offsets', which takes offsets={word}, or " if _is_rope(signature) else ""
+    raise signature.misuse(several, f"{of_each}{listed}")
+
+
+def _is_rope(signature: Signature) -> bool:
+    """Return whether a call turns rows at one list of positions, by plain RoPE."""
+    return signature.call.name in ("rope", "rope_in_place")

@@ -23,6 +23,7 @@ from posenc_conformance.commands.compare.row_order import (
     partners,
 )
 from posenc_conformance.commands.compare.stored import COLUMNS, UNRELATED
+from posenc_conformance.errors import apart
 from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.models.meaning import written
 
@@ -238,7 +239,9 @@ def other_values(pair: Pair, right: Floats, got: Floats) -> Finding:
     square = float(np.sum(expected * expected))
     factor = float(np.sum(expected * got)) / square if square else 0.0
     if fit(expected * factor, got).within(pair.bound):
-        return pair.finding("multiplied", f"multiplied by {factor:.6g}", measured)
+        return pair.finding(
+            "multiplied", f"multiplied by {apart(factor, 1, digits=6)[0]}", measured
+        )
     if np.array_equal(rows, empty):
         if got.shape[1] == 1:
             text = f"{len(rows):,} of {len(right):,} numbers are 0, and the others are right"
@@ -246,9 +249,8 @@ def other_values(pair: Pair, right: Floats, got: Floats) -> Finding:
         return pair.finding("zeros", f"{len(rows):,} of {len(right):,} rows have nothing but 0")
     several = _by_rows(expected, got)
     if got.shape[1] > 1 and fit(expected * several, got).within(pair.bound):
-        text = (
-            f"each row is multiplied by its own number, {several.min():.4g} to {several.max():.4g}"
-        )
+        ends = " to ".join(apart(several.min(), several.max()))
+        text = f"each row is multiplied by its own number, {ends}"
         return pair.finding("rows-multiplied", text, measured)
     if measured.residual < UNRELATED:
         many = f"{len(rows):,} of {len(right):,}"

@@ -9,6 +9,7 @@ import numpy as np
 from posenc_conformance.commands.compare.checkpoints import GGUF, Checkpoint
 from posenc_conformance.commands.compare.findings import Finding
 from posenc_conformance.commands.compare.gguf_meaning import LIST_MISSING
+from posenc_conformance.errors import apart
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.models.cost import POSITIONS, Cost, cost
 from posenc_conformance.models.layer_frequencies import rotated, turning
@@ -129,7 +130,7 @@ def _positions(
         yield "temperature", "queries grow with the position in another way, or in one file only"
     before, after = _score_factor(left, original), _score_factor(right, converted)
     if not np.isclose(before, after, rtol=NEAR, atol=0):
-        yield "score-factor", f"logits × {before:.4g} → × {after:.4g}"
+        yield "score-factor", "logits × {} → × {}".format(*apart(before, after))
 
 
 def _score_factor(group: Group, side: Checkpoint) -> float:
@@ -200,7 +201,10 @@ def _frequencies(
     if not _other_scaling(left, right) and not np.isclose(
         before[0][2], after[0][2], rtol=NEAR, atol=0
     ):
-        yield "attention-factor", f"pairs longer by {before[0][2]:.6g} → {after[0][2]:.6g}"
+        yield (
+            "attention-factor",
+            "pairs longer by " + " → ".join(apart(before[0][2], after[0][2], digits=6)),
+        )
 
 
 def _turning(group: Group, side: Checkpoint) -> list[tuple[str, Floats, float]]:

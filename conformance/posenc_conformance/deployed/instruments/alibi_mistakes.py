@@ -18,6 +18,7 @@ from posenc_conformance.deployed.measure import Measured, least_read
 from posenc_conformance.deployed.position_errors import SIZES, wrong_places
 from posenc_conformance.deployed.probe_checkpoint import Probe
 from posenc_conformance.deployed.prompts import Prompt
+from posenc_conformance.errors import apart
 from posenc_conformance.judge.arrays import Floats, Ints, round_to
 from posenc_conformance.models.meaning import Context, Group
 
@@ -43,7 +44,7 @@ def explanations(
     square = float((weights * scores.values**2).sum())
     ratio = float((weights * got * scores.values).sum()) / square
     bias = Linear(ratio * slopes(group))
-    words = f"matches biases that are multiplied by {ratio:.4g}"
+    words = f"matches biases that are multiplied by {apart(ratio, 1)[0]}"
     scaled = partial(expected, probe, group, dtype=dtype, bias=bias)
     yield "scores-multiplied", words, scaled
     for id, words, bias in _readable(probe, group, found, dtype):
@@ -105,7 +106,7 @@ def _readable(probe: Probe, group: Group, found: Sequence[Measured], dtype: str)
     heads = np.flatnonzero(new != own)
     if heads.size:
         ratio = float(np.median(new[heads] / own[heads]))
-        words = f"matches biases that are multiplied by {ratio:.4g}"
+        words = f"matches biases that are multiplied by {apart(ratio, 1)[0]}"
         yield "scores-multiplied", words, Linear(ratio * own)
         yield "slopes-wrong", _listed(own, new, heads), Linear(new)
 
@@ -166,8 +167,9 @@ def _slopes_read(probe: Probe, group: Group, found: Sequence[Measured], dtype: s
 
 def _listed(own: Floats, new: Floats, heads: Ints) -> str:
     """Describe the slopes of heads that have others than their own."""
-    listed = ", ".join(f"{new[head]:.4g} in head {head}" for head in heads[:LISTED])
-    asked = ", ".join(f"{own[head]:.4g}" for head in heads[:LISTED])
+    both = {head: apart(new[head], own[head]) for head in heads[:LISTED]}
+    listed = ", ".join(f"{got} in head {head}" for head, (got, _) in both.items())
+    asked = ", ".join(right for _, right in both.values())
     more = f"; {len(heads) - LISTED} more heads are wrong" if len(heads) > LISTED else ""
     return f"slopes {listed}, where {asked} were asked for{more}"
 

@@ -18,6 +18,7 @@ from posenc_conformance.deployed.measure import Measured
 from posenc_conformance.deployed.position_errors import Places, wrong_places
 from posenc_conformance.deployed.probe_checkpoint import Probe
 from posenc_conformance.deployed.prompts import DIGITS, Prompt, text_with, whole_text
+from posenc_conformance.errors import apart
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, Ints
 from posenc_conformance.judge.case import Case
 from posenc_conformance.models.meaning import Context, Group, case_of
@@ -238,11 +239,11 @@ def _multiplied(probe: Probe, right: Buckets, first: Measured) -> Iterator[Named
     biases = (both[:, 0] - both[:, 1]).ravel()
     parts = np.stack([np.full_like(biases, content), biases], axis=1)
     of_score, of_bias = map(float, np.linalg.lstsq(parts, first.values.ravel())[0])
-    words = f"matches scores that are multiplied by {of_score:.4g}; T5's are as they are"
+    words = f"matches scores that are multiplied by {apart(of_score, 1)[0]}; T5's are as they are"
     yield "scores-multiplied", words, Rule(right, content=of_score)
-    words = f"matches biases that are multiplied by {of_bias:.4g}"
+    words = f"matches biases that are multiplied by {apart(of_bias, 1)[0]}"
     yield "scores-multiplied", words, Rule(right, bias=of_bias)
-    words = f"matches scores and biases that are multiplied by {of_bias:.4g}"
+    words = f"matches scores and biases that are multiplied by {apart(of_bias, 1)[0]}"
     yield "scores-multiplied", words, Rule(right, content=of_bias, bias=of_bias)
 
 

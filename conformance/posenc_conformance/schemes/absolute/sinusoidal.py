@@ -15,6 +15,7 @@ from posenc_conformance.diagnose.predictors import (
     rounded_base,
     shifted_positions,
 )
+from posenc_conformance.errors import apart
 from posenc_conformance.families.encodings import (
     Waves,
     all_different,
@@ -353,7 +354,9 @@ def wrong_scale(case: Case, got: Floats) -> Iterator[Prediction]:
     finite = np.isfinite(case.truth)
     truth = np.where(finite, case.truth, 0.0)
     best = float(np.sum(truth * got) / np.sum(truth**2)) if np.any(truth) else 1.0
-    yield Prediction(f"matches every value multiplied by {best:.6g}", case.truth * best)
+    yield Prediction(
+        f"matches every value multiplied by {apart(best, 1, digits=6)[0]}", case.truth * best
+    )
 
 
 def degrees(case: Case, got: Floats) -> Iterator[Prediction]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from posenc_conformance.diagnose.predictors import other_conventions, predict_case, rounded_angles
+from posenc_conformance.errors import apart
 from posenc_conformance.families.encodings import (
     Waves,
     all_different,
@@ -207,7 +208,7 @@ def scale_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
     factor = scale(case)
     for other in (1.0, 1000.0, 1 / 1000):
         if other != factor:
-            words = f"matches scale {other:g}; {factor:g} was asked for"
+            words = "matches scale {}; {} was asked for".format(*apart(other, factor, digits=6))
             yield from predict_case(case.with_arguments(scale=other), words)
 
 
@@ -232,7 +233,8 @@ def other_period(case: Case, got: Floats) -> Iterator[Prediction]:
     claimed = case.arguments.get("max_period", 10000.0)
     for period in (100.0, 1000.0, 1e4, 1e5, 1e6):
         if period != claimed:
-            words = f"matches max_period {period:g}; {claimed:g} was asked for"
+            both = apart(period, claimed, digits=6)
+            words = "matches max_period {}; {} was asked for".format(*both)
             yield from predict_case(case.with_arguments(max_period=period), words)
 
 

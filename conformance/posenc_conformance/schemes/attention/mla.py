@@ -13,6 +13,7 @@ from posenc_conformance.diagnose.predictors import (
     rounded_angles,
     short_tables,
 )
+from posenc_conformance.errors import apart
 from posenc_conformance.families.lengths import lengths
 from posenc_conformance.families.rotary import POLAR, channels, in_dtype, progression
 from posenc_conformance.families.scores import alike, sizes, sweep, zeros
@@ -273,7 +274,7 @@ def other_scale(case: Case, got: Floats) -> Iterator[Prediction]:
     if times > 0:
         channels_seen = sum(parts(case)) / times**2
         yield Prediction(
-            f"matches all logits times {times:.6g}, as if divided by "
+            f"matches all logits times {apart(times, 1, digits=6)[0]}, as if divided by "
             f"sqrt({channels_seen:.4g}) for sqrt({sum(parts(case))})",
             times * truth,
         )

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance.diagnose.predictors import other_conventions
+from posenc_conformance.errors import apart
 from posenc_conformance.judge.arrays import Floats, fine, round_to
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
@@ -196,11 +197,12 @@ def without_floor(case: Case, number: Floats) -> Floats:
 
 def other_beta(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict the result with 1 or 0.1 for beta."""
+    asked = float(case.arguments["beta"])
     for beta in (1.0, 0.1):
-        if beta != case.arguments["beta"]:
+        if beta != asked:
             growth = np.log1p(np.floor(numbers(case) / length_of(case)))
             yield Prediction(
-                f"matches beta {beta:g}; {case.arguments['beta']:g} was asked for",
+                "matches beta {}; {} was asked for".format(*apart(beta, asked, digits=6)),
                 case.arguments["x"] * (1 + beta * growth)[:, None],
             )
 

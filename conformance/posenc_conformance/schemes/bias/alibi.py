@@ -238,6 +238,7 @@ def slopes_models(case: Case, got: Floats) -> Iterator[Prediction]:
     yield Prediction("matches the slopes in reverse order", right[::-1])
     yield Prediction("matches the slopes sorted", np.sort(right)[::-1])
     yield Prediction("matches slopes with the sign flipped", -case.truth)
+    yield from every_second_slope(heads)
     yield Prediction(
         "matches 2^(-8h/n) with n in place of the power of two below it in the second part",
         np.concatenate(
@@ -247,6 +248,24 @@ def slopes_models(case: Case, got: Floats) -> Iterator[Prediction]:
             ]
         ),
     )
+
+
+def every_second_slope(heads: int) -> Iterator[Prediction]:
+    """Predict slopes of which every second one of twice as many is taken, from the wrong one on."""
+    few, twice = below_power(heads), 2 * below_power(heads)
+    small, large = (2.0 ** (-8 * np.arange(1, n + 1) / n) for n in (few, twice))
+    yield Prediction(
+        f"matches every second slope of {twice} heads from the second on, for those beyond {few}",
+        np.concatenate([small, large[1::2][: heads - few]]),
+    )
+    even = 2.0 ** (-8 * np.arange(1, 2 * heads + 1) / (2 * heads))
+    listed = np.concatenate([large, 2.0 ** (-4 * np.arange(1, 2 * twice, 2) / twice)])[: 2 * heads]
+    for rule, slopes in (("2^(-8h/n) for", even), ("the slopes of", listed)):
+        for first, start in (("first", 0), ("second", 1)):
+            yield Prediction(
+                f"matches every second one of {rule} {2 * heads} heads, from the {first} on",
+                slopes[start::2],
+            )
 
 
 def narrow_slopes(case: Case, got: Floats) -> Iterator[Prediction]:

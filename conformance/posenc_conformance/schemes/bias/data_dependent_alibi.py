@@ -6,6 +6,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from posenc_conformance.errors import apart
 from posenc_conformance.families.biases import heads_apart
 from posenc_conformance.families.lengths import lags, lengths, queries
 from posenc_conformance.judge.arrays import Floats, fine
@@ -190,7 +191,7 @@ def other_scale(case: Case, got: Floats) -> Iterator[Prediction]:
     size = float((truth * truth).sum())
     times = float((seen * truth).sum()) / size if size > 0 and np.isfinite(seen).all() else 0.0
     if times > 0:
-        yield Prediction(f"matches the bias times {times:.6g}", times * truth)
+        yield Prediction(f"matches the bias times {apart(times, 1, digits=6)[0]}", times * truth)
 
 
 KNOWLEDGE = {

@@ -257,6 +257,16 @@ def other_distance(case: Case, got: Floats) -> Iterator[Prediction]:
             )
 
 
+def other_buckets(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another number of buckets, of those found in models, and half or twice the right."""
+    right, farthest = case.arguments["num_buckets"], case.arguments.get("max_distance", 128)
+    known = dict.fromkeys((right // 2, 2 * right, *(size for size, _ in SAVED)))
+    for buckets in known:
+        if buckets != right and buckets >= 4 and buckets // 2 < farthest:
+            other = case.with_arguments(num_buckets=buckets)
+            yield from predict_case(other, f"matches buckets of a table of {buckets}")
+
+
 def logarithms(ratio: Floats, limit: float, wide: int, dtype: str) -> dict[str, Floats]:
     """Compute wide * ln(ratio)/ln(limit) in a narrow dtype, in several ways.
 
@@ -330,6 +340,13 @@ def gradient_sign_flipped(case: Case, got: Floats) -> Iterator[Prediction]:
         yield Prediction(model.explanation, gathered(case, model.output.astype(np.int64)))
 
 
+def gradient_of_other_buckets(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the gradient for buckets of a smaller table."""
+    for model in other_buckets(buckets_of(case), got):
+        if model.output.max(initial=0) < case.parameter("num_buckets"):
+            yield Prediction(model.explanation, gathered(case, model.output.astype(np.int64)))
+
+
 direction_swapped = other_conventions(
     "direction", "matches the {value} buckets; {claimed} was claimed"
 )
@@ -372,6 +389,7 @@ KNOWLEDGE = {
             "wrong-max-distance": other_distance,
             "inexact-logarithm": by_logarithm,
         },
+        readings=(other_buckets,),
     ),
     "t5_bias": CallKnowledge(
         error_terms=exact_terms,
@@ -392,6 +410,7 @@ KNOWLEDGE = {
             "inexact-logarithm": through_buckets(by_logarithm),
             "bias-queries-from-zero": queries_from_zero(from_queries),
         },
+        readings=(through_buckets(other_buckets),),
     ),
     "t5_bias_vjp": CallKnowledge(
         error_terms=table_vjp_terms(rows_of),
@@ -409,5 +428,6 @@ KNOWLEDGE = {
             "gradient-sign-flipped": gradient_sign_flipped,
             "gradient-direction-swapped": direction_swapped,
         },
+        readings=(gradient_of_other_buckets,),
     ),
 }

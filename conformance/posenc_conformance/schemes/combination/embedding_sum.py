@@ -190,11 +190,13 @@ def wrong_embedding_scale(case: Case, got: Floats) -> Iterator[Prediction]:
 def encoding_scaled(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict a factor on the encoding, with and without the factor on the embedding."""
     root = case.shape[-1] ** 0.5
-    own = encoding(case)
-    yield Prediction("matches an encoding times sqrt(d)", embedding(case) + root * own)
+    own, bound = encoding(case), root * case.bound  # of angles that are as long as before
+    yield Prediction("matches an encoding times sqrt(d)", embedding(case) + root * own, bound=bound)
     yield Prediction("matches an encoding divided by sqrt(d)", embedding(case) + own / root)
     yield Prediction(
-        "matches an encoding, but no embedding, times sqrt(d)", case.arguments["x"] + root * own
+        "matches an encoding, but no embedding, times sqrt(d)",
+        case.arguments["x"] + root * own,
+        bound=bound,
     )
 
 

@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 
 import posenc
+from posenc_conformance.diagnose.predictors import rounded_angles, short_tables
 from posenc_conformance.families.encodings import wrong_base
+from posenc_conformance.families.rotary import progression
 from posenc_conformance.families.scores import root
-from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.arrays import Floats, fine, round_to
 from posenc_conformance.judge.bounded import ARITHMETIC, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import Prediction
@@ -16,6 +18,7 @@ from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 from posenc_conformance.schemes.bias.clipped_bias import WRONG_ROWS, Index, Places, offset_matrix
+from posenc_conformance.schemes.combination.embedding_sum import interleaved
 
 ANGLE = 4
 """Factor on the sinusoids' angles, as in the accuracy of the sinusoidal encoding."""
@@ -252,6 +255,22 @@ def queries_only(case: Case, got: Floats) -> Iterator[Prediction]:
         yield Prediction(f"matches sinusoids added for {role} only", products + biases(case))
 
 
+def low_precision(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict positions, frequencies or angles in a narrow dtype, and tables of them."""
+    n, dim = case.arguments["x"].shape
+    position = np.arange(n, dtype=np.float64)[:, None]
+    omega = progression(case.arguments["base"], dim)
+
+    def of(encoding: Floats) -> Floats:
+        return logits(case, case.arguments["x"] + encoding[:, :dim]) + biases(case)
+
+    def in_short(angles: Floats, dtype: str) -> Floats:
+        return of(round_to(interleaved(angles), dtype))
+
+    yield from rounded_angles(position, omega, lambda angles: of(interleaved(angles)), in_short)
+    yield from short_tables(position * omega, in_short)
+
+
 KNOWLEDGE = {
     "hybrid_scores": CallKnowledge(
         error_terms=error_terms,
@@ -280,5 +299,6 @@ KNOWLEDGE = {
             "encoding-wrong": encoding_wrong,
             "wrong-base": wrong_base,
         },
+        readings=(low_precision,),
     ),
 }

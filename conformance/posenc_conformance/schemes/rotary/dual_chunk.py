@@ -89,6 +89,12 @@ def keys_counted_on(case: Case, query: Integers, key: Integers) -> Floats:
     return np.where(chunks > 0, right + key % length - key, right)
 
 
+def places(case: Case, query: Integers, key: Integers) -> tuple[Floats, Floats]:
+    """Return the places of queries for each key, and of keys in their chunks."""
+    here = np.asarray(key % length_of(case), np.float64)
+    return DISTANCE(case, query, key) + here, here
+
+
 DISTANCE = of_chunks(own, successive, constant)
 SCORES = Remapped(
     DISTANCE,
@@ -98,6 +104,7 @@ SCORES = Remapped(
         "chunk_size": int(case.parameter("k_len") + case.arguments["local_size"]) + 1,
     },
     {"chunk_size": 16, "local_size": 4},
+    places,
 )
 
 
@@ -189,5 +196,6 @@ KNOWLEDGE = {
             ),
             **SCORES.deviations,
         },
+        readings=(SCORES.low_precision,),
     ),
 }

@@ -62,8 +62,17 @@ def without_window(case: Case) -> ArgumentDict:
 
 
 RIGHT: dict[str, Callable[[Case, Floats], Any]] = {CALLS[0]: clipped, CALLS[1]: leaking}
-SCORES = Remapped(beyond(clipped), drawn, without_window, {"window": 16})
-LEAKY = Remapped(beyond(leaking), drawn, without_window, {"window": 16, "factor": 4.0})
+
+
+def places(case: Case, query: Integers, key: Integers) -> tuple[Floats, Floats]:
+    """Return the places of queries and of keys: far keys stand at 0, or at a share of theirs."""
+    share = 1 / case.arguments["factor"] if "factor" in case.arguments else 0.0
+    here = np.where(query - key < case.arguments["window"], key, key * share)
+    return beyond(RIGHT[case.call.name])(case, query, key) + here, here
+
+
+SCORES = Remapped(beyond(clipped), drawn, without_window, {"window": 16}, places)
+LEAKY = Remapped(beyond(leaking), drawn, without_window, {"window": 16, "factor": 4.0}, places)
 
 
 def window_off_by_one(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -143,6 +152,7 @@ KNOWLEDGE = {
             ),
             **common(SCORES),
         },
+        readings=(SCORES.low_precision,),
     ),
     "leaky_rerope_scores": CallKnowledge(
         error_terms=error_terms,
@@ -178,5 +188,6 @@ KNOWLEDGE = {
             ),
             **common(LEAKY),
         },
+        readings=(LEAKY.low_precision,),
     ),
 }

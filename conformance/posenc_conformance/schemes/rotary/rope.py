@@ -152,10 +152,35 @@ def exponent_to_the_end(case: Case, got: Floats) -> Iterator[Prediction]:
         yield ROTATION.with_frequencies(case, omega, "matches exponents t/(d/2-1), not 2t/d")
 
 
+def converts(case: Case) -> bool:
+    """Return whether pairs are read from other channels than they are written to."""
+    return not np.array_equal(read_channels(case)[0], written_channels(case)[0])
+
+
+def turned_forward(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the gradient turned forward, or given to the forward pass."""
+    yield from BACKWARD.turned_forward(case, got)
+    if converts(case):
+        output = ROTATION.turned(forward_of(case), ROTATION.angles(case))
+        yield Prediction("matches the forward pass, given the gradient", output)
+
+
+def unrotated(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict no rotation, and channels that stay where they are or are put in another order."""
+    yield from ROTATION.unrotated(case, got)
+    if converts(case):
+        still = 0 * ROTATION.angles(case)
+        words = "matches channels in their new order without any rotation"
+        yield Prediction(words, ROTATION.turned(case, still))
+        if case.call.kind == "gradient":
+            words = "matches channels in the order of the forward pass without any rotation"
+            yield Prediction(words, ROTATION.turned(forward_of(case), still))
+
+
 def layout_not_reversed(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict channels read and written as in the forward pass, or in another layout."""
     forward = forward_of(case)
-    if read_channels(forward)[0].tolist() != read_channels(case)[0].tolist():
+    if converts(case):
         output = ROTATION.turned(forward, BACKWARD.angles(case))
         yield Prediction("matches channels read and written as in the forward pass", output)
     yield from LAYOUT_SWAPPED(case, got)
@@ -186,7 +211,7 @@ KNOWLEDGE = {
             "sign-flipped": negated_positions,
             "head-dim-frequencies": head_dim_frequencies,
             "rotary-dim-ignored": all_channels_rotated,
-            "unrotated": ROTATION.unrotated,
+            "unrotated": unrotated,
             "degrees": ROTATION.degrees,
             "exponent-halved": ROTATION.exponent_halved,
             "exponent-doubled": ROTATION.at_frequencies(
@@ -212,9 +237,9 @@ KNOWLEDGE = {
             "vjp-linearity": linear_in("x", BACKWARD.arguments),
         },
         deviations={
-            "backward-is-forward": BACKWARD.turned_forward,
+            "backward-is-forward": turned_forward,
             "backward-layout-not-reversed": layout_not_reversed,
-            "backward-unrotated": BACKWARD.unrotated,
+            "backward-unrotated": unrotated,
         },
     ),
 }

@@ -68,6 +68,12 @@ def joined(one: Distance, other: Distance) -> Distance:
     )
 
 
+def places(case: Case, query: Integers, key: Integers) -> tuple[Floats, Floats]:
+    """Return the places of queries and of keys: their own for neighbours, grouped for others."""
+    here = np.where(is_near(case, query, key), key, key // case.arguments["group_size"])
+    return distance(case, query, key) + here, here.astype(np.float64)
+
+
 def unmoved(case: Case, query: Integers, key: Integers) -> Floats:
     """Compute distances between grouped positions, without the shift of queries."""
     group = case.arguments["group_size"]
@@ -150,6 +156,7 @@ SCORES = Remapped(
     drawn,
     lambda case: {**case.arguments, "window": case.arguments["group_size"] * 64},
     {"group_size": 4, "window": 16},
+    places,
 )
 
 
@@ -196,5 +203,6 @@ KNOWLEDGE = {
             ),
             **SCORES.deviations,
         },
+        readings=(SCORES.low_precision,),
     ),
 }

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 import posenc
 from posenc_conformance.diagnose.predictors import predict_case
+from posenc_conformance.errors import apart
 from posenc_conformance.families.encodings import wrong_base
 from posenc_conformance.families.rotary import (
     ROWS,
@@ -199,7 +200,7 @@ def other_base(case: Case, got: Floats) -> Iterator[Prediction]:
         if base != base_of(case):
             yield from predict_case(
                 case.with_arguments(base=base),
-                f"matches base {base:g}; {base_of(case):.6g} was asked for",
+                "matches base {}; {} was asked for".format(*apart(base, base_of(case), digits=6)),
             )
 
 
