@@ -77,7 +77,7 @@ def test_several_first_positions_lead_to_the_call_that_takes_them(word: str, sta
 
 
 def test_several_first_positions_of_another_call_lead_to_positions() -> None:
-    given = {"base": 10_000.0, "factor": 4.0, "layout": "half"}
+    given: dict[str, Any] = {"base": 10_000.0, "factor": 4.0, "layout": "half"}
     with pytest.raises(Misuse, match=r"positions=np.asarray\(offset\)\[:, None\]") as raised:
         check(Q, "position_interpolation", x=Q, offset=np.array([3, 40]), **given)
     assert "rope_offsets" not in str(raised.value)
