@@ -41,7 +41,7 @@ def test_a_pair_for_one_result_is_told_first_and_so_is_the_call_of_pairs(result:
 
 
 def test_a_call_without_one_of_pairs_is_not_sent_to_that_of_rope() -> None:
-    given = {"positions": PLACES, "base": 10_000.0, "factor": 4.0, "layout": "half"}
+    given: dict[str, Any] = {"positions": PLACES, "base": 10_000.0, "factor": 4.0, "layout": "half"}
     with pytest.raises(AssertionError, match="check takes one array for position_") as raised:
         check((Q, K), "position_interpolation", x=Q, **given)
     assert "rope_query_key" not in str(raised.value)
@@ -73,7 +73,8 @@ def test_several_first_positions_lead_to_the_call_that_takes_them(word: str, sta
     right = turned(Q, positions=places)
     assert check(right, "rope_offsets", x=Q, offsets=np.asarray(starts), **given).worst <= 1
     assert check(right, "rope", x=Q, positions=places, **given).worst <= 1
-    assert check(turned(Q, positions=PLACES + 3), "rope", x=Q, **{word: 3}, **given).worst <= 1
+    three: dict[str, Any] = {word: 3}
+    assert check(turned(Q, positions=PLACES + 3), "rope", x=Q, **three, **given).worst <= 1
 
 
 def test_several_first_positions_of_another_call_lead_to_positions() -> None:
