@@ -1,6 +1,7 @@
 """A page for each engine: what it does with each model, its mistakes, and its own words."""
 
 import html
+import json
 from collections.abc import Sequence
 
 from scoreboard.deployed.engines import Engine
@@ -31,7 +32,7 @@ def _page(engine: Engine, results: Results) -> str:
         f"---\ntitle: {engine.title}, as deployed\n"
         f"description: What {engine.title} {version_of(engine, results)} does with positions of "
         f"released models, model by model, as {engine.name} on the board.\n"
-        f"keywords: [{engine.name}]\n---\n\n"
+        f"keywords: {json.dumps(_keywords(engine, results))}\n---\n\n"
         f"# {engine.title} {version_of(engine, results)}\n\n"
         + _judged(engine, results)
         + _models(engine, results)
@@ -40,6 +41,12 @@ def _page(engine: Engine, results: Results) -> str:
         + _words(engine, results)
         + _again(engine)
     )
+
+
+def _keywords(engine: Engine, results: Results) -> list[str]:
+    """Name the engine, and with it each model: tables are not searched."""
+    models = sorted({model_named(model).title for model, _ in results.cells})
+    return [engine.name, *(f"{engine.name} {title}" for title in models)]
 
 
 def _judged(engine: Engine, results: Results) -> str:
