@@ -165,7 +165,7 @@ def checked(page: str, markdown: str) -> str:
             if where == page:
                 raise PluginError(
                     f"{page}: {title!r} is used before it is explained, in {sentence!r}: set it in "
-                    "slanted letters with a link to the glossary where a sentence says what it is, "
+                    "italics with a link to the glossary where a sentence says what it is, "
                     "or use another word"
                 )
     return markdown
