@@ -82,7 +82,7 @@ def _models(engine: Engine, results: Results) -> str:
             f'<tr id="{model}"><th scope="row"><a href="../../models/#{model}">{title}</a></th>'
             f"{cell_of(engine, results, model, '../')}<td>{asked}</td></tr>\n"
         )
-    names = ("model", "what came of its probe", "longest text, tokens")
+    names = ("model", "result of its probe", "longest sequence, tokens")
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
     return (
         heading(2, "Model by model", "models")

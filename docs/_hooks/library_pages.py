@@ -208,7 +208,7 @@ def where_known() -> str:
         for name, reports in by_library().items()
         if _known(reports[0].library)
     )
-    head = f"{findings.count()} reasons are written down, in these libraries:"
+    head = f"{findings.count()} known failures have a reason, in these libraries:"
     return f"{paragraph(head)}<ul>{items}</ul>\n"
 
 

@@ -394,7 +394,7 @@ def test_explain_has_a_cure_for_each_mistake(capsys: pytest.CaptureFixture[str])
         assert all(cure_of(scheme, deviation) for deviation in scheme.deviations)
     assert main(["explain", "rope", "wrong-base", "layout-swapped"]) == 0
     shown = capsys.readouterr().out
-    for words in ("cure: Read rope_theta", "cure: Permute the rows", "(theory/layouts.md)"):
+    for words in ("fix: Read rope_theta", "fix: Permute the rows", "(theory/layouts.md)"):
         assert words in shown
 
 

@@ -241,7 +241,7 @@ def test_a_pasted_row_is_named(page: Page) -> None:
     expect(answer).to_contain_text("sinusoidal, tensor2tensor, position 5, base 10000")
     expect(answer).not_to_contain_text("paper")
     paste.fill(" ".join(f"{value:.4f}" for value in np.cos(row * 17)))
-    expect(answer).to_contain_text("Nothing that this page knows gives them")
+    expect(answer).to_contain_text("No match")
     paste.fill("no numbers")
     expect(answer).to_contain_text("not two numbers or more")
 

@@ -144,7 +144,7 @@ def _rotations() -> str:
         (_rotations(), ["rotations as complex numbers at positions 5 to 6"]),
         (printed(posenc.alibi_slopes(8)), ["alibi_slopes", "heads 8"]),
         (printed(posenc.sinusoidal([7], 32)[0], ".4f"), ["sinusoidal", "position 7"]),
-        ("1, 2, 4, 9", ["Nothing that this page knows"]),
+        ("1, 2, 4, 9", ["No match"]),
     ],
     ids=[
         *(

@@ -119,7 +119,7 @@ def explained(scheme: KnownScheme, names: Sequence[str]) -> Iterator[str]:
         yield name
         yield from _wrapped(f"{mistakes[name].description} {mistakes[name].effect}", "  ", "")
         if cure := cure_of(scheme, mistakes[name]):
-            yield from _wrapped(f"cure: {cure}", "  ")
+            yield from _wrapped(f"fix: {cure}", "  ")
         yield from (f"  {link}" for link in mistakes[name].links)
     page = spec_folder().parent / "docs" / "schemes" / f"{scheme.id}.md"
     if page.is_file():  # in a checkout

@@ -58,8 +58,8 @@ def board_table() -> str:
         f"\n{legend(unjudged='not supported, or not judged')}"
         '<div id="engines-controls" class="controls" role="group" aria-label="Filters" hidden>'
         '</div>\n<p id="engines-said" role="status"></p>\n'
-        '<div class="wide sticky"><table id="engines" class="matrix"><caption>What came of the '
-        "probe of each model in each engine</caption>\n"
+        '<div class="wide sticky"><table id="engines" class="matrix"><caption>Probe results by '
+        "model and engine</caption>\n"
         f'<thead><tr><th scope="col">model</th>{head}</tr></thead>\n'
         f"<tbody>\n{rows}</tbody></table></div>\n"
         '<script type="module" src="../assets/engines.js"></script>\n\n'

@@ -132,7 +132,7 @@ def index() -> str:
 
 def _section(symptom: Symptom) -> str:
     text = heading(3, symptom.seen, symptom.id) + f"{symptom.why}\n\n"
-    text += f"**How to tell.** {symptom.tell}\n\n**Cure.** {symptom.cure}\n\n"
+    text += f"**How to tell.** {symptom.tell}\n\n**Fix.** {symptom.cure}\n\n"
     for program, lines in symptom.paste.items():
         text += f"{program}:\n\n```\n{lines}```\n\n"
     groups = {name: candidates(symptom, families) for name, families in GROUPS.items()}

@@ -40,7 +40,7 @@ def legend(unjudged: str = "") -> str:
     """Explain the colours of a strip; ``unjudged`` says what the colour without a verdict means."""
     meanings = {
         PASSED: "all that is claimed passes",
-        KNOWN: "fails for a reason that is written down",
+        KNOWN: "known failure",
         FAILED: "fails, cause unknown",
         **({UNJUDGED: unjudged} if unjudged else {}),
     }

@@ -100,7 +100,7 @@ export function answer(text, known, calls) {
   }
   const pasted = parse(text);
   if (!pasted || pasted.rows[0].length < 2) {
-    return [text.trim() ? "These are not two numbers or more, in rows of one length with nothing left out." : ""];
+    return [text.trim() ? "At least two numbers are needed, in rows of equal length." : ""];
   }
   const size = `${pasted.rows.length} × ${pasted.rows[0].length} numbers. `;
   const [[first]] = pasted.rows;
@@ -118,7 +118,7 @@ export function answer(text, known, calls) {
     nearest && nearest.residual <= NEAR * largest
       ? ["The nearest is ", ...described(nearest), "."]
       : [pasted.leftOut ? "Print all of them." : ""];
-  return [element("p", {}, `${size}Nothing that this page knows gives them. `, ...off)];
+  return [element("p", {}, `${size}No match. `, ...off)];
 }
 
 const isSure = (pasted) => (/** @type {any} */ { others }) =>

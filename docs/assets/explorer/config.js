@@ -62,7 +62,7 @@ export function readConfig(raw, known) {
   const near = given ? nearest(alike, given) : null;
   if (!simple) {
     const reason = known.types[type]
-      ? `Fields of ${type} mean more than is read here, and no released model has all of these.`
+      ? `This ${type} configuration has fields that this page cannot interpret, and no released model has all of them.`
       : `The type ${type} is not read here.`;
     return { ...nothing, read, why: reason, near };
   }
