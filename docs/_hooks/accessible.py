@@ -15,6 +15,8 @@ A heading of the page, and so a section of the table of contents, may have the s
 NAVIGATION = re.compile(r"<nav\b[^>]*>")
 EMPTY_HEADER = re.compile(r"<th([^>]*)></th>")
 SEARCH = '<div class="md-search" data-md-component="search" role="dialog"'
+RESULTS = '<div class="md-search__scrollwrap" tabindex="0"'
+"""The box of results: a stop for the tab key before there are any; each result is one."""
 
 
 def label_navigation(page: str, output: str) -> str:
@@ -28,13 +30,19 @@ def label_navigation(page: str, output: str) -> str:
             "of its own now, and change or remove docs/_hooks/accessible.py"
         )
     named_sections = SECTION.sub(r'\1 aria-label="Pages: \3"\2\3\4', output)
+    if output.count(RESULTS) != 1:
+        raise PluginError(
+            f"{page}: the theme's box of search results is no longer {RESULTS}…: see whether the tab "
+            "key still stops at it without results, and change or remove docs/_hooks/accessible.py"
+        )
     nameless = [item for item in NAVIGATION.findall(named_sections) if "aria-label=" not in item]
     if nameless:
         raise PluginError(
             f"{page}: {nameless[0]} is a part of the theme's navigation without a name: see how it "
             "is made now, and name it in docs/_hooks/accessible.py"
         )
-    return named_sections.replace(SEARCH, f'{SEARCH} aria-label="Search"')
+    quiet = named_sections.replace(RESULTS, RESULTS.removesuffix(' tabindex="0"'))
+    return quiet.replace(SEARCH, f'{SEARCH} aria-label="Search"')
 
 
 def headed(content: str) -> str:

@@ -1,4 +1,4 @@
-// Filters of the table of engines: by family of models, engine, verdict and spelling.
+// Filters of the table of engines: by family of models, engine, verdict, spelling and words.
 import { filters, sorted } from "./board.js"
 
 const STATES = ["failed", "known", "passed", "unjudged"]
@@ -23,6 +23,7 @@ function filled(cell, { spelling, verdict }) {
 }
 
 function show(chosen) {
+  const sought = chosen.find.toLowerCase().split(/\s+/).filter(Boolean)
   const columns = heads.map(({ dataset }) => !chosen.engine || dataset.engine === chosen.engine)
   heads.forEach((head, n) => (head.hidden = !columns[n]))
   let left = 0
@@ -30,16 +31,21 @@ function show(chosen) {
     const cells = [...row.cells].slice(1)
     cells.forEach((cell, n) => (cell.hidden = !columns[n]))
     const found = cells.map((cell, n) => filled(cell, chosen).length && columns[n]).some(Boolean)
-    row.hidden = !found || Boolean(chosen.family && row.dataset.family !== chosen.family)
+    const words = `${row.dataset.family} ${row.textContent}`.toLowerCase()
+    row.hidden =
+      !found ||
+      Boolean(chosen.family && row.dataset.family !== chosen.family) ||
+      !sought.every(word => words.includes(word))
     left += !row.hidden
   }
   return `${left} of ${rows.length} models`
 }
 
 const controls = document.getElementById("engines-controls")
-const { choice, start } = filters(controls, document.getElementById("engines-said"), show)
+const { choice, words, start } = filters(controls, document.getElementById("engines-said"), show)
 choice("family", "Family", "all", sorted(rows.map(({ dataset }) => dataset.family)))
 choice("engine", "Engine", "all", heads.map(head => [head.dataset.engine, head.querySelector("a").textContent]))
 choice("verdict", "Verdict", "any", sorted(["passed", "wrong", "not supported", "not judged"]))
 choice("spelling", "Spelling", "both", [["released", "as released"], ["transformers-5", "as transformers 5 saves it"]])
+words("find", "Find")
 start()
