@@ -6,6 +6,9 @@ const scrolling =
 // An element without a role needs one for screen readers to announce it on focus.
 const announced = { role: "group", "aria-label": "Scrolls sideways" }
 
+// Pixels under the title of the navigation in which entries fade.
+const BELOW_TITLE = 16
+
 function scrolls(box) {
   const { overflowX, overflowY } = getComputedStyle(box)
   const down = box.matches(".sticky") && box.scrollHeight > box.clientHeight && overflowY === "auto"
@@ -44,6 +47,17 @@ function watch(content) {
 document$.subscribe(() => watch(document))
 // A script that adds content says so.
 addEventListener("shown", ({ target }) => watch(target))
+
+// The theme scrolls the navigation to the page that is open. The first entry in sight must not lie half
+// behind the title, which stays in place.
+const navigation = document.querySelector(".md-sidebar--primary .md-sidebar__scrollwrap")
+navigation?.addEventListener("scroll", () => {
+  const title = navigation.querySelector(".md-nav--lifted > .md-nav__list > .md-nav__item--active > .md-nav__link")
+  const edge = title?.getBoundingClientRect().bottom + BELOW_TITLE
+  const links = [...navigation.querySelectorAll(".md-nav__link")].map(link => link.getBoundingClientRect())
+  const cut = links.find(({ top, bottom, height }) => height && top < edge && bottom > edge)
+  if (cut) navigation.scrollTop -= edge - cut.top
+}, { once: true })
 
 // A check stood at the end of its page; its statement has the same name.
 if (location.hash.startsWith("#check-")) location.replace(location.hash.replace("#check-", "#claim-"))

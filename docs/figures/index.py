@@ -61,7 +61,7 @@ def misread() -> Moving:
         height=230,
         series=(
             Series("trained", "as it was trained", 0),
-            Series("read", "as your code has it", 1),
+            Series("read", "in your code", 1),
         ),
         shown=shown,
         description="Two falling curves, of the score of a query and a key over their distance. "
