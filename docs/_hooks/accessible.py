@@ -32,7 +32,7 @@ def label_navigation(page: str, output: str) -> str:
     named_sections = SECTION.sub(r'\1 aria-label="Pages: \3"\2\3\4', output)
     if output.count(RESULTS) != 1:
         raise PluginError(
-            f"{page}: the theme's box of search results is no longer {RESULTS}…: see whether the tab "
+            f"{page}: the theme's box of search results is no longer {RESULTS}…: see if the tab "
             "key still stops at it without results, and change or remove docs/_hooks/accessible.py"
         )
     nameless = [item for item in NAVIGATION.findall(named_sections) if "aria-label=" not in item]

@@ -44,7 +44,16 @@ def test_engines_are_filtered_and_the_address_says_how(visitor: Visitor, address
             "rows => rows.map(row => row.dataset.family)"
         )
         assert set(families) == {"gemma3_text"}
+        page.locator("[name=find]").fill("gemma 270m")
+        assert counted(page)[0] == 1
         assert noticed == []
+
+
+def test_the_table_of_models_comes_before_its_explanation(visitor: Visitor, address: str) -> None:
+    with visitor.page(DESK, "light") as (page, _):
+        page.goto(f"{address}models/")
+        counted(page)
+        assert _place(page, "[name=find]")["y"] < 800
 
 
 def test_models_are_filtered_with_all_their_rows(visitor: Visitor, address: str) -> None:

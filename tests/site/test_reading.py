@@ -85,6 +85,19 @@ def test_a_sentence_finds_the_right_page_first_or_second(
     assert wanted in found(searching, query)[:2]
 
 
+@pytest.mark.parametrize("query", ["cost", "bf16 rope precision", "swa off by one window"])
+def test_every_result_of_a_search_shows_why_it_was_found(query: str, searching: Page) -> None:
+    found(searching, query)
+    for result in searching.locator(".md-search-result__list > li").all():
+        assert result.locator("mark").count(), result.inner_text()
+
+
+def test_a_whole_word_precedes_words_that_begin_with_it(searching: Page) -> None:
+    """``cos`` is a function, and not the beginning of "cost"."""
+    assert "costs" not in found(searching, "cos")[:1]
+    assert found(searching, "cost")[0] == "costs"
+
+
 def test_first_visit_fetches_no_index_and_is_light(
     site: Path, visitor: Visitor, address: str
 ) -> None:
