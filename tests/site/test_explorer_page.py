@@ -243,7 +243,7 @@ def test_a_pasted_row_is_named(page: Page) -> None:
     paste.fill(" ".join(f"{value:.4f}" for value in np.cos(row * 17)))
     expect(answer).to_contain_text("No match")
     paste.fill("no numbers")
-    expect(answer).to_contain_text("not two numbers or more")
+    expect(answer).to_contain_text("At least two numbers are needed")
 
 
 def test_the_numbers_of_the_selected_row_are_copied_and_known(page: Page) -> None:
