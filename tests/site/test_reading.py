@@ -98,6 +98,13 @@ def test_a_whole_word_precedes_words_that_begin_with_it(searching: Page) -> None
     assert found(searching, "cost")[0] == "costs"
 
 
+def test_the_tab_key_does_not_stop_at_empty_results(searching: Page) -> None:
+    box = searching.locator("[data-md-component=search-query]")
+    box.fill("")
+    box.press("Tab")
+    assert not searching.evaluate("document.activeElement.matches('.md-search__scrollwrap')")
+
+
 def test_first_visit_fetches_no_index_and_is_light(
     site: Path, visitor: Visitor, address: str
 ) -> None:
