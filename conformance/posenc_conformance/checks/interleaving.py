@@ -91,6 +91,9 @@ def _ask_anew(subject: Subject, case: Case) -> None:
     _ask_in_steps(subject, case)
 
 
+NEW_IS_WRONG = "a new instance is wrong, whatever it was called with before"
+
+
 def _ask_short_first(subject: Subject, case: Case, short: str) -> None:
     """Call a new instance in a shorter dtype, in which it makes its tables, then in this dtype.
 
@@ -107,7 +110,9 @@ def _ask_short_first(subject: Subject, case: Case, short: str) -> None:
         if not is_right(fresh, other) and _is_right_after(subject, cases, other):
             _require_new(fresh, other, f"in {short} alone, by a new instance", _named(fresh, alone))
     for other in subject.runnable(cases):
-        _require_new(fresh, other, f"after a first call in {short}", _said(kept))
+        if not is_right(fresh, other) and _is_right_after(subject, [], other):
+            _require_new(fresh, other, f"after a first call in {short}", _said(kept))
+        _require_new(fresh, other, "by a new instance", _named(fresh, NEW_IS_WRONG))
 
 
 def _is_right_after(subject: Subject, cases: Iterable[Case], other: Case) -> bool:

@@ -21,6 +21,8 @@ FEW = 2**12
 """About as many elements are compared first."""
 APART = 8
 """Number of bounds that a model must differ from the truth by if each is the largest of a row."""
+SAME = 1e-6
+"""Difference of residuals, in bounds, below which two models predict the same values."""
 LARGEST_PAIRED = 512
 """Largest result, in values, for which the many pairs of deviations are usually tried."""
 
@@ -39,6 +41,8 @@ class Diagnosis:
     recovered: str = ""
     """Description of the implementation, read from its results; empty if a deviation explains it,
     or if nothing can be read."""
+    alike: tuple[str, ...] = ()
+    """Words of other single deviations that predict the same values as the first one."""
 
     @property
     def deviation(self) -> str | None:
@@ -67,6 +71,18 @@ class Fit:
     def fits(self) -> bool:
         """Whether the model equals the result, within rounding."""
         return self.residual <= 1
+
+    def is_like(self, other: "Fit") -> bool:
+        """Return whether another single deviation is as near to the result as this one.
+
+        Models that leave the same residual predict the same values.
+        """
+        single = not any("+" in fit.deviation or fit.is_wide for fit in (self, other))
+        return (
+            single
+            and self.deviation != other.deviation
+            and abs(self.residual - other.residual) < SAME
+        )
 
     @property
     def mistake(self) -> str:
@@ -101,7 +117,8 @@ def to_diagnosis(right: Sequence[Fit], otherwise: str = NONE, recovered: str = "
     if not right:
         return Diagnosis((), otherwise=otherwise, recovered=recovered)
     explanations = {fit.deviation: fit.explanation for fit in reversed(right)}
-    return Diagnosis(tuple(reversed(explanations.items())), right[0].residual)
+    alike = tuple(dict.fromkeys(fit.explanation for fit in right[1:] if fit.is_like(right[0])))
+    return Diagnosis(tuple(reversed(explanations.items())), right[0].residual, alike=alike)
 
 
 def find_fits(

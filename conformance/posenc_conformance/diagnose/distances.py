@@ -38,6 +38,8 @@ def describe_distances(
     answers = (*wrong, *right)
     if not wrong or any(output.size > LARGEST_RESULT for _, output in answers):
         return ""
+    if not any(output[np.broadcast_to(case.judged, case.shape)].any() for case, output in wrong):
+        return ""  # as for any cause
     readings = []
     for case, output in answers:
         if (values := _by_distance(case)) is None:

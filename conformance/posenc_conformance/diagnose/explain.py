@@ -18,6 +18,8 @@ from posenc_conformance.judge.subject import Subject
 from posenc_conformance.judge.verdict import Outcome, Wrong
 from posenc_conformance.pictures.strip import strips
 
+SHOWN = 2
+"""Maximum number of other mistakes listed that predict the same values."""
 Explain = Callable[[Case, Floats], Diagnosis]
 """Diagnoses a wrong result."""
 
@@ -59,10 +61,16 @@ def require_agreement(
     outcome = Outcome(
         worst=comparison.worst,
         explanations=diagnosis.explanations,
-        recovered=diagnosis.recovered,
+        recovered=diagnosis.recovered or _of_earlier(diagnosis),
         pictures=pictures,
     )
     raise Wrong(text, outcome, case)
+
+
+def _of_earlier(diagnosis: Diagnosis) -> str:
+    """Return the words about an earlier call that explains the result; empty if there are none."""
+    known, _, words = diagnosis.otherwise.partition("; ")
+    return words if known == "no known deviation" and not diagnosis.explanations else ""
 
 
 def page_line(case: Case, diagnosis: Diagnosis) -> str:
@@ -83,7 +91,8 @@ def diagnosis_lines(case: Case, output: Floats, diagnosis: Diagnosis) -> list[st
             message = f"no known deviation: {diagnosis.recovered}"
         return [message, *([f"pattern    {looks}"] if looks else [])]
     deviation, words = diagnosis.explanations[0]
-    return [f"{words} [{deviation}; residual {diagnosis.residual:.2g} of the bound]"]
+    first = f"{words} [{deviation}; residual {diagnosis.residual:.2g} of the bound]"
+    return [first, *(f"or         {other}" for other in diagnosis.alike[:SHOWN])]
 
 
 def check_line(case: Case, title: str) -> str:

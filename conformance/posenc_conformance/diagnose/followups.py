@@ -27,6 +27,7 @@ from posenc_conformance.diagnose.diagnosis import (
 from posenc_conformance.diagnose.distances import describe_distances
 from posenc_conformance.diagnose.predictors import apply_constant
 from posenc_conformance.diagnose.recover import recover
+from posenc_conformance.diagnose.rows import describe_unturned, find_rule
 from posenc_conformance.judge.arrays import PRECISE, UNIT_ROUNDOFF, Floats
 from posenc_conformance.judge.case import Case, case_described_by
 from posenc_conformance.judge.deviation import Constant
@@ -353,7 +354,10 @@ def recovered(subject: Subject, dtype: str) -> str:
     # Distances are also read from larger results, which distinguish sizes.
     if distances := describe_distances(*_told_apart([*answers, *_printed(subject, dtype)])):
         return distances
-    return recover(*_told_apart(answers))
+    wrong, right = _told_apart(answers)
+    unturned = [describe_unturned(*each) for each in wrong]
+    by_rule = find_rule(wrong, right)[1] is not None
+    return max(unturned) if all(unturned) and wrong and not by_rule else recover(wrong, right)
 
 
 def _told_apart(answers: Sequence[Answered]) -> tuple[list[Answered], list[Answered]]:

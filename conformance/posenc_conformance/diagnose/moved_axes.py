@@ -1,15 +1,96 @@
-"""The axis of positions that rotates each channel, read from results."""
+"""Positions on several axes, read from results: other ones, or of another axis."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from posenc_conformance.diagnose.diagnosis import differs, is_result_of
+from posenc_conformance.diagnose.rows import BY_ROWS
 from posenc_conformance.judge.arrays import Array, Flags, Floats, Ints
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import right_rows
 from posenc_conformance.scheme_file.axis_names import forms_of
 
 SHOWN = 6
 """Maximum number of channels that are shown."""
+LARGEST = 2**20
+"""Largest result, in values, that is compared with those of other positions."""
+FARTHEST = 512
+"""Largest shift of all positions that is tried."""
+Rule = Callable[[Ints], Ints]
+"""Takes the requested positions, [axes, n], and returns those of a mistake."""
+
+
+def describe_places_on_axes(case: Case, output: Floats) -> str:
+    """Say in words which positions on several axes rows have, all of them; empty if unclear."""
+    positions, axis = case.arguments.get("positions"), _axis_of(case)
+    if positions is None or axis != 0 or not positions.size or positions.dtype.kind != "i":
+        return ""
+    if output.shape != case.shape or output.size > LARGEST or case.call.kind not in BY_ROWS:
+        return ""
+    for words, places in _rules(positions):
+        moved = case.with_arguments(positions=places)
+        if is_result_of(case, output, moved) and differs(case, moved.truth):
+            return words
+    return _describe_shift(case, output)
+
+
+def _rules(asked: Ints) -> Iterator[tuple[str, Ints]]:
+    """Yield words for mistaken positions of all rows."""
+    number = np.arange(asked.shape[1])
+    yield "all axes have the number of the row, 0, 1, 2, …", np.stack([number] * len(asked))
+    counted = asked.min() + number
+    yield "all axes count on from the first position", np.stack([counted] * len(asked))
+    first = asked[:, :1]
+    yield "each axis counts from 0: where positions begin is lost", asked - first
+    yield "every row has the positions of the first one", 0 * asked + first
+    grid = asked - asked.min(axis=1, keepdims=True)
+    height, width = (int(size) for size in grid.max(axis=1)[-2:] + 1)
+    if len(asked) != 2 or height * width != len(number):
+        return
+    if not np.array_equal(np.unique(grid[0] * width + grid[1]), number):
+        return
+    for words, rows, columns in (
+        ("are i // height and i % height: not divided by the width", *np.divmod(number, height)),
+        ("count column by column", number % height, number // height),
+        ("count row by row, whatever the order of the rows of x", *np.divmod(number, width)),
+        ("are those of the next cell, as if a row before them counted", *_cells(number + 1, width)),
+        ("are those of the cell before, as if counted from 1", *_cells(number - 1, width)),
+    ):
+        yield f"rows and columns of the grid {words}", np.stack([rows, columns])
+
+
+def _cells(number: Ints, width: int) -> tuple[Ints, Ints]:
+    return np.divmod(number, width)
+
+
+def _describe_shift(case: Case, output: Floats) -> str:
+    """Say that all rows are shifted on all axes; empty if they are not, or if several would fit."""
+    asked = case.arguments["positions"]
+    wrong = ~right_rows(output, case.truth, case.bound)
+    if not wrong.any():
+        return ""
+    row = int(np.argwhere(wrong)[0][-1])
+    steps = np.arange(-FARTHEST, FARTHEST + 1)
+    steps = steps[(steps != 0) & ((asked.min() < 0) | (asked.min() + steps >= 0))]
+    x = case.arguments.get("x")
+    if x is None or x.shape != output.shape or not steps.size:
+        return ""
+    one = case.with_arguments(x=x[..., [row] * len(steps), :], positions=asked[:, [row]] + steps)
+    if not one.has_result:
+        return ""
+    bound = np.maximum(case.bound[..., row : row + 1, :], one.bound)
+    fits = right_rows(output[..., row : row + 1, :], one.truth, bound)
+    found = steps[fits.reshape(-1, len(steps)).all(axis=0)]
+    if len(found) != 1 or not is_result_of(
+        case, output, case.with_arguments(positions=asked + found[0])
+    ):
+        return ""
+    by, way = abs(int(found[0])), "later" if found[0] > 0 else "earlier"
+    if asked.shape[1] > 1:
+        return f"every row stands {by} {way} than it should, on all axes"
+    places, right = (", ".join(map(str, each)) for each in ((asked + found[0])[:, 0], asked[:, 0]))
+    return f"the row is turned as at positions {places}; asked for {right}"
 
 
 def describe_axes(answers: Sequence[tuple[Case, Floats]]) -> str:

@@ -14,6 +14,8 @@ FEW = 4
 """Maximum number of indices that are listed; also fewest values that allow a conclusion."""
 COUNTED = {"position": "positions", "distance": "relative_position"}
 """Arguments that label the indices of an axis, by the axis's name."""
+SPREAD = 8.0
+"""Largest factor by which the error of a row may differ from the growth that is reported."""
 STEADY = 0.15
 """Largest difference of a fitted exponent of growth from 0 or 1 that is reported as such."""
 
@@ -42,7 +44,7 @@ def pattern(case: Case, output: Floats, names: Sequence[str]) -> str:
         scale = np.broadcast_to(case.terms.scale, case.shape)
         # A call without positions has one row per position, from 0 on.
         positions = case.arguments.get("positions", np.arange(wrong.shape[-2]))
-        parts += _growth(positions, np.abs(error), scale)
+        parts += _growth(positions, np.where(wrong, np.abs(error), 0.0), scale)
     return "; ".join(part for part in parts if part)
 
 
@@ -114,7 +116,10 @@ def _sameness(truth: Floats, error: Floats) -> Iterator[str]:
 
 
 def _growth(positions: npt.NDArray[Any], error: Floats, scale: Floats) -> Iterator[str]:
-    """Yield words for how the error grows with position, where it is below half the scale."""
+    """Yield words for how the error of wrong values grows with position.
+
+    Rows are looked at whose error is below half the scale; the words must hold for each of them.
+    """
     if positions.ndim > 1:
         return
     share = np.divide(error, scale, out=np.zeros_like(error), where=scale > 0)
@@ -123,7 +128,9 @@ def _growth(positions: npt.NDArray[Any], error: Floats, scale: Floats) -> Iterat
     place, size = np.abs(positions[seen]).astype(np.float64), rows[seen]
     if len(place) < FEW or place.max() < 16 * place.min():
         return
-    slope = float(np.polyfit(np.log(place), np.log(size), 1)[0])
+    slope, start = np.polyfit(np.log(place), np.log(size), 1)
+    if np.abs(np.log(size) - slope * np.log(place) - start).max() > np.log(SPREAD):
+        return
     if abs(slope) < STEADY:
         yield "about as large at all positions"
     elif abs(slope - 1) < STEADY:

@@ -306,6 +306,13 @@ def _recover_part(wrong: Answers, right: Answers) -> str:
     return f"{name} alone are wrong: {words}" if words else ""
 
 
+def _places_of_part(wrong: Answers, right: Answers) -> str:
+    """Describe the order of rows of queries, keys or values that alone are wrong."""
+    name, own = only_wrong_part(wrong) or ("", [])
+    words = describe_places(own) or describe_moved_rows(own)
+    return f"{name} alone are wrong: {words}" if words else ""
+
+
 def _of_deviations(answers: Answers, among: Collection[str]) -> str:
     """Name the first deviation of ``among`` that explains all results; empty if none does."""
     found = [
@@ -361,6 +368,7 @@ CAUSES: Readers = (
 """Readers in their order of use: the most informative comes first."""
 PLACES: Readers = (
     lambda wrong, right: describe_values(wrong),
+    _places_of_part,
     lambda wrong, right: describe_places(wrong),
     lambda wrong, right: describe_moved_rows(wrong),
     lambda wrong, right: describe_missing(wrong),

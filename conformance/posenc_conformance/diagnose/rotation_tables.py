@@ -11,7 +11,7 @@ import numpy as np
 
 from posenc_conformance.diagnose.diagnosis import differs, residual_of
 from posenc_conformance.diagnose.heads import parts_of, wrong_parts
-from posenc_conformance.judge.arrays import Flags, Floats, Ints, round_to
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Flags, Floats, Ints, round_to
 from posenc_conformance.judge.case import Case
 
 TURNING = ("rotary", "in-place", "gradient", "layer")
@@ -81,11 +81,43 @@ def describe_turning(
         return ""
     for words, model in MODELS.items():
         models = [(case, output, model(turned)) for case, output, turned in readable]
-        if all(residual_of(*answer) <= 1 for answer in models) and any(
+        if all(_fits(model, *answer) for answer in readable) and any(
             differs(case, predicted) for case, _, predicted in models
         ):
             return f"{name}: {words}" if name else words
     return _describe_still(readable)
+
+
+def _fits(model: Model, case: Case, output: Floats, turned: Turned) -> bool:
+    """Return whether a result is that of a mistake whose angles round as the case's own."""
+    predicted = model(turned)
+    if residual_of(case, output, predicted) <= 1:
+        return True
+    with np.errstate(invalid="ignore"):
+        near = np.abs(output - predicted) <= np.maximum(case.bound, np.spacing(np.abs(predicted)))
+    if 2 * np.count_nonzero(near) < near.size:  # no rounding of angles makes most values wrong
+        return False
+    return residual_of(case, output, predicted, _own_bound(model, case, turned)) <= 1
+
+
+def _own_bound(model: Model, case: Case, turned: Turned) -> Floats:
+    """Return the bound of a mistake's result: how far it moves with the error of each angle.
+
+    A rounded table may move by a step, where an angle is near the edge of one.
+    """
+    scale = np.where(case.terms.scale > 0, case.terms.scale, 1.0)
+    lost = (case.bound - case.bounds(angles=False)) / scale
+    lost = np.where(turned.place == np.arange(len(turned.place)), 0.0, lost)
+    right, size = model(turned), np.hypot(turned.own, turned.partner)
+    moved = [
+        np.abs(model(replace(turned, cos=turned.cos + a, sin=turned.sin + b)) - right)
+        for by in (lost, -lost)
+        for a, b in ((by, 0.0), (0.0, by))
+    ]
+    rounding = case.scheme.accuracy.rounding * UNIT_ROUNDOFF[case.dtype]
+    still = replace(turned, own=size, partner=0 * size, cos=0 * turned.cos + 1, sin=0 * turned.sin)
+    size = np.maximum(size, np.abs(model(still)))  # some mistakes move pairs
+    return np.asarray(np.sum(moved, axis=0) + rounding * size)
 
 
 def _of(names: Collection[str], case: Case, output: Floats) -> list[tuple[str, Case, Floats]]:
@@ -182,6 +214,16 @@ def _narrow(dtype: str) -> Model:
     return _in_short(lambda turned: turned.right, dtype)
 
 
+def _one_narrow(dtype: str, of: str) -> Model:
+    """Make a model of a table of cosines, or of sines, in a short dtype."""
+
+    def model(turned: Turned) -> Floats:
+        cos = round_to(turned.cos, dtype) if of == "cosines" else turned.cos
+        return turned.of(cos, round_to(turned.sin, dtype) if of == "sines" else turned.sin)
+
+    return model
+
+
 def _in_short(model: Model, dtype: str) -> Model:
     """Make a mistake's model for a table of cosines and sines in a short dtype."""
 
@@ -235,6 +277,11 @@ MODELS: Mapping[str, Model] = {
     **LINES,
     "cosines and sines in bfloat16": _narrow("bfloat16"),
     "cosines and sines in float16": _narrow("float16"),
+    **{
+        f"{of} alone are in {dtype}": _one_narrow(dtype, of)
+        for dtype in SHORT
+        for of in ("cosines", "sines")
+    },
     **{
         f"{words}; cosines and sines are in {dtype}": _in_short(model, dtype)
         for dtype in SHORT

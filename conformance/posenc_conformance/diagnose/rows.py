@@ -14,7 +14,7 @@ from posenc_conformance.judge.arrays import PRECISE, UNIT_ROUNDOFF, Flags, Float
 from posenc_conformance.judge.call_kinds import IDS
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import right_rows
-from posenc_conformance.scheme_file.axis_names import form_of
+from posenc_conformance.scheme_file.axis_names import form_of, forms_of
 
 BY_ROWS = ("encode", "rotary", "in-place", "gradient", "layer")
 """Kinds of calls in which each row has a position of its own."""
@@ -39,8 +39,15 @@ SEQUENCES = "every sequence"
 NONE_LIKELY = np.array([], dtype=np.int64)
 MULTIPLES = (2, 3, 4)
 """Numbers of times that a row may have been rotated."""
+AT_ONCE = 128
+"""About as many positions of one row are tried in one call."""
 SHOWN = 6
 """Maximum number of rows that are shown."""
+
+
+Rule = Callable[[Ints], Ints]
+"""Takes requested positions and returns those of a mistake."""
+NOTHING: "tuple[str, Rule | None]" = ("", None)
 
 
 @dataclass(frozen=True)
@@ -70,20 +77,46 @@ def describe_rows(
     Results that are position ids are compared with the right ids. A rule that would make right
     answers wrong is reported for some calls only.
     """
+    return find_rule(answers, right)[0]
+
+
+def holds_everywhere(rule: Rule | None, case: Case, output: Floats) -> bool:
+    """Return whether a rule that was read from a part of a result gives all of it.
+
+    At some leading indices the result may be right. True if no call tells.
+    """
+    asked = asked_rows(case)
+    if rule is None or asked is None or case.call.kind == IDS:
+        return True
+    found = rule(asked).reshape(-1, asked.shape[-1])
+    given = case.arguments.get("positions")
+    if given is None or given.ndim != 1 or (found != found[:1]).any():
+        return True
+    moved = case.with_arguments(positions=found[0])
+    if not moved.has_result:
+        return True
+    at_rule, as_asked = (_agrees(case, output, each).all(axis=-1) for each in (moved, case))
+    return bool((at_rule | as_asked).all())
+
+
+def find_rule(
+    answers: Sequence[tuple[Case, Floats]], right: Sequence[tuple[Case, Floats]] = ()
+) -> tuple[str, Rule | None]:
+    """Return the words of :func:`describe_rows`, and the rule they are about, or None."""
     if not answers:
-        return ""
+        return NOTHING
     if all(is_unturned(*answer) for answer in answers):
-        return "nothing is rotated: every row is as it was given"
+        return "nothing is rotated: every row is as it was given", np.zeros_like
     both = []
     for case, output in answers:
         requested, rows = asked_rows(case), read_rows(case, output)
         if requested is None or rows is None or np.array_equal(requested, rows):
-            return ""  # also if it is wrong in another way
+            return NOTHING  # also if it is wrong in another way
         both.append(Reading(requested, rows, equal_rows(case, requested, rows)))
     is_read = all(case.call.kind == IDS for case, _ in answers)
     few = _distinct([reading.asked for reading in both]) < FEWEST
     if few and not is_read and any(reading.found.any() for reading in both):
-        return ""
+        return NOTHING
     for words, rule in RULES.items():
         if is_read and words in OF_RANKS:  # ids are made before they are sharded
             continue
@@ -93,20 +126,21 @@ def describe_rows(
             others = sum(_would_show(rule, case) for case, _ in right)
             prefix = f"in {len(both)} of {len(both) + others} small calls, "
             told = f"{prefix}{words}; others are right" if others else words
-            wraps = _alike(both) if words in OF_RANKS else ""
-            return f"{wraps}, or {told}" if wraps else told
+            wraps = _alike(both)[0] if words in OF_RANKS else ""
+            return (f"{wraps}, or {told}" if wraps else told), rule
     # Multiplied frequencies would look the same.
     if not is_read and all(_is_multiple(reading.asked, reading.found) for reading in both):
-        return ""
-    if description := _alike(both):
-        return description
+        return NOTHING
+    if (alike := _alike(both))[0]:
+        return alike
     if all(reading.may_be(reading.asked + _lengths(reading.asked)) for reading in both):
-        return "each stretch has the positions of the one after it: rows are counted too early"
+        words = "each stretch has the positions of the one after it: rows are counted too early"
+        return words, lambda asked: asked + _lengths(asked)
     certain = [reading for reading in both if not reading.equal]
     if not certain:
-        return ""
+        return NOTHING
     most = max(certain, key=lambda reading: reading.found.size)
-    return _each(most.asked, most.found, answers[0][0].call.kind)
+    return _each(most.asked, most.found), None
 
 
 def _rows_are_axes(case: Case) -> bool:
@@ -186,6 +220,12 @@ def read_rows(case: Case, output: Floats, likely: Ints = NONE_LIKELY) -> Ints | 
     tried = [*likely.tolist(), *_tried(requested)]
     if not _may_be_read(case, output, left, tried):
         return None
+    if _is_by_position(case) and left.any():
+        place = _place_of_one(case, output, left, np.array(tried))
+        by = 0 if place is None else int(place - requested[left][0])
+        for rule in (lambda asked: asked + by, *RULES.values()):
+            if (found := _all_by_rule(case, output, rule)) is not None:
+                return np.where(left, found, requested)
     for place in tried:
         if not left.any():
             break
@@ -221,6 +261,45 @@ def _are_apart(once: Case, moved: Case) -> bool:
         ):
             return False
     return True
+
+
+def _is_by_position(case: Case) -> bool:
+    """Return whether rows of a call can be repeated, and moved by its positions alone."""
+    positions, forms = case.arguments.get("positions"), forms_of(case.call)
+    of_rows = [name for name, form in forms.items() if form.has_rows]
+    if case.knowledge.at_one is not None or positions is None or positions.ndim != 1:
+        return False
+    return bool(of_rows) and all(forms[name].axes[-2] == "n" for name in of_rows)
+
+
+def _place_of_one(case: Case, output: Floats, left: Flags, tried: Ints) -> int | None:
+    """Return the position of the first row that is left, among those tried; None if it has none.
+
+    One call has that row many times, once at each position.
+    """
+    *leading, row = map(int, np.argwhere(left)[0])
+    of_rows = [name for name, form in forms_of(case.call).items() if form.has_rows]
+    for part in np.array_split(tried, max(1, len(tried) // AT_ONCE)):
+        many = {name: case.arguments[name][..., [row] * len(part), :] for name in of_rows}
+        other = case.with_arguments(**many, positions=part)
+        if not other.has_result:
+            continue
+        bound = np.maximum(case.bound[..., row : row + 1, :], other.bound)
+        fits = right_rows(output[..., row : row + 1, :], other.truth, bound)[(*leading,)]
+        if fits.any():
+            return int(part[fits.argmax()])
+    return None
+
+
+def _all_by_rule(case: Case, output: Floats, rule: Rule) -> Ints | None:
+    """Return the positions that a rule gives all rows, if each is there or right; else None."""
+    asked = np.broadcast_to(case.arguments["positions"], case.shape[:-1])
+    found = rule(asked)
+    if np.array_equal(found, asked) or (found != found[(0,) * (found.ndim - 1)]).any():
+        return None
+    moved = case.with_arguments(positions=found[(0,) * (found.ndim - 1)])
+    both = _agrees(case, output, moved) | _agrees(case, output, case)
+    return found if moved.has_result and both.all() else None
 
 
 def equal_rows(case: Case, asked: Ints, found: Ints) -> dict[int, frozenset[int]]:
@@ -404,40 +483,70 @@ RULES: Mapping[str, Callable[[Ints], Ints]] = {
 """Possible changes of positions, in words, and their effect on the requested ones."""
 
 
-def _alike(both: Sequence[Reading]) -> str:
-    """Describe a wrap, a limit or a shift of positions shared by all results; empty if none is."""
+def _alike(both: Sequence[Reading]) -> tuple[str, Rule | None]:
+    """Describe a wrap, a limit or a shift of positions shared by all results; NOTHING if none is.
+
+    If it may be a wrap or a limit, the rule is that of the wrap.
+    """
     requested = np.concatenate([reading.asked.reshape(-1) for reading in both])
     actual = np.concatenate([reading.found.reshape(-1) for reading in both])
     last, off = actual.max(), actual - requested
     lengths = 2 ** np.arange(int(last).bit_length(), int(requested.max()).bit_length())
-    readings = [
-        f"positions restart at 0 after every {length}"
+    readings: list[tuple[str, Rule]] = [
+        (f"positions restart at 0 after every {length}", _remainder(int(length)))
         for length in lengths
         if all(reading.may_be(reading.asked % length) for reading in both)
     ][:1]
     if np.array_equal(actual, np.minimum(requested, last)):
-        readings.append(f"positions beyond {last} are taken for {last}")
+        words = f"positions beyond {last} are taken for {last}"
+        readings.append((words, lambda asked: np.minimum(asked, last)))
     if readings:
-        return ", or ".join(readings)
+        return ", or ".join(words for words, _ in readings), readings[0][1]
     if (off == off[0]).all() and not any(reading.equal for reading in both):
         way = "later" if off[0] > 0 else "earlier"
-        return f"every row stands {abs(int(off[0]))} {way} than it should"
-    return ""
+        words = f"every row stands {abs(int(off[0]))} {way} than it should"
+        return words, lambda asked: asked + off[0]
+    return NOTHING
 
 
-def _unturned(asked: Ints, rows: Flags) -> str:
-    """Say that the unchanged rows are the last ones; empty if they are not."""
-    number = np.flatnonzero(rows.reshape(-1, rows.shape[-1]).any(axis=0))
-    if not number[0] or not (rows | (asked == 0))[..., number[0] :].all():
+def _remainder(length: int) -> Rule:
+    return lambda asked: asked % length
+
+
+def describe_only_row(case: Case, output: Floats) -> str:
+    """Say at which position the only row of a result is turned; empty if several would fit."""
+    positions = case.arguments.get("positions")
+    if positions is None or positions.shape != (1,) or case.call.kind not in BY_ROWS:
+        return ""
+    rows = read_rows(case, output)
+    if rows is None or (rows != rows.reshape(-1)[0]).any() or rows.reshape(-1)[0] == positions[0]:
+        return ""
+    place = int(rows.reshape(-1)[0])
+    for near in (place - 1, place + 1):  # a wide bound may hold for several
+        if (moved := _moved_defined(case, near)) is None or _agrees(case, output, moved).all():
+            return ""
+    return f"the row is turned as at position {place}; asked for {positions[0]}"
+
+
+def describe_unturned(case: Case, output: Floats) -> str:
+    """Say that the last rows of a result are left as they were given, and all others are right.
+
+    Empty if that is not so.
+    """
+    x = case.arguments.get("x")
+    if case.call.kind not in TURNED or x is None or x.shape != output.shape or x.ndim < 2:
+        return ""
+    wrong = ~right_rows(output, case.truth, case.bound)
+    as_given = np.abs(output - x) <= UNIT_ROUNDOFF[case.dtype] * np.abs(x)
+    number = np.flatnonzero(wrong.reshape(-1, wrong.shape[-1]).any(axis=0))
+    if not number.size or not number[0] or not as_given[..., number[0] :, :].all():
         return ""
     return f"the last rows are left as they were given, here from row {number[0]} on"
 
 
-def _each(asked: Ints, found: Ints, kind: str) -> str:
+def _each(asked: Ints, found: Ints) -> str:
     """List the found and the requested positions of the first misplaced rows."""
     off = found - asked
-    if not found[off != 0].any() and kind in TURNED and (unturned := _unturned(asked, off != 0)):
-        return unturned
     leading = tuple(int(index) for index in np.argwhere(off)[0][:-1])
     where = f"at leading index {leading}, " if leading and (found != found[:1]).any() else ""
     first = np.flatnonzero(off[leading])[:SHOWN]

@@ -36,6 +36,7 @@ from posenc_conformance.diagnose.followups import (
 )
 from posenc_conformance.diagnose.missing import describe_missing
 from posenc_conformance.diagnose.recover import recover
+from posenc_conformance.diagnose.rows import describe_unturned, find_rule
 from posenc_conformance.diagnose.sample import can_be_taken_apart, neighbours
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
@@ -235,6 +236,8 @@ def _described_alone(wrong: WrongResult) -> str:
     right = [(reply.case, reply.output) for reply in wrong.followups.answers]
     if can_be_taken_apart(case):
         few = neighbours(case, output, compare(case, output).index)
+        if find_rule([few])[1] is None and (words := describe_unturned(case, output)):
+            return words
         if words := recover([few], right):
             return words
     if output.size > LARGEST_READ:

@@ -1,5 +1,6 @@
 """A sample of the rows of a large result: trying a model of a mistake costs as much as the call."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,8 @@ from posenc_conformance.scheme_file.axis_names import forms_of
 
 ROW_BY_ROW = ("encode", "rotary", "in-place", "sum")
 """Kinds of calls where a row of the result depends only on its own row and position."""
+LARGEST_JOINED = 2**15
+"""About the largest sample, in values, of all heads of queries and keys."""
 NEIGHBOURS = 256
 """Number of rows whose positions are read."""
 Answer = tuple[Case, Floats]
@@ -45,12 +48,29 @@ def can_be_taken_apart(case: Case) -> bool:
     """Return whether each row, at each leading index, can be computed by a call of its own."""
     of_rows = [form for form in forms_of(case.call).values() if form.has_rows]
     alike = all(form.leading and len(form.axes) == 2 for form in of_rows)
-    return alike and case.call.kind in ROW_BY_ROW and "positions" in case.arguments
+    of_rotary = case.scheme.family == "rotary" and case.call.kind == "gradient"
+    whole = alike and (case.call.kind in ROW_BY_ROW or (of_rotary and "x" in case.arguments))
+    return (whole or bool(joined_arguments(case))) and "positions" in case.arguments
+
+
+def joined_arguments(case: Case) -> list[str]:
+    """Return the arguments whose heads, one after the other, are those of the result.
+
+    Empty if there are not several, as of queries and keys.
+    """
+    forms = forms_of(case.call)
+    names = [name for name, form in forms.items() if form.has_rows]
+    if len(names) < 2 or any(forms[n].leading or forms[n].axes[1:-1] != ("n",) for n in names):
+        return []
+    heads = sum(len(case.arguments[name]) for name in names)
+    return names if len(case.shape) == 3 and case.shape[0] == heads else []
 
 
 def _taken(case: Case, output: Floats, places: Ints, chosen: Ints) -> Answer:
     """Take some rows at some leading indices of a call and its result."""
     arguments = dict(case.arguments)
+    if joined := joined_arguments(case):
+        return _taken_of_each(case, output, joined, places, chosen)
     for name, form in forms_of(case.call).items():
         if form.has_rows:
             arguments[name] = _few(arguments[name], places, chosen)
@@ -58,6 +78,25 @@ def _taken(case: Case, output: Floats, places: Ints, chosen: Ints) -> Answer:
             arguments[name] = np.take(arguments[name], chosen, axis=form.axes.index("n"))
     few = replace(case, arguments=arguments, printed=None, truth_shared_with=None)
     return few, _few(output, places, chosen)
+
+
+def _taken_of_each(
+    case: Case, output: Floats, joined: Sequence[str], places: Ints, chosen: Ints
+) -> Answer:
+    """Take some rows of one head of each argument; of all heads if several places are asked."""
+    arguments, kept, before = dict(case.arguments), [], 0
+    if len(places) > 1:
+        chosen = chosen[: max(2, LARGEST_JOINED // output[:, 0].size)]
+    for name in joined:
+        count = len(arguments[name])
+        own = [int(place) - before for place in places if 0 <= place - before < count] or [0]
+        heads = np.arange(count) if len(places) > 1 else np.array(own[:1])
+        arguments[name] = arguments[name][heads][:, chosen]
+        kept.append(before + heads)
+        before += count
+    arguments["positions"] = arguments["positions"][chosen]
+    few = replace(case, arguments=arguments, printed=None, truth_shared_with=None)
+    return few, output[np.concatenate(kept)][:, chosen]
 
 
 def _few(values: Floats, heads: Ints, rows: Ints) -> Floats:

@@ -20,6 +20,9 @@ def describe_values(answers: Sequence[tuple[Case, Floats]]) -> str:
 
     Or that sums are divided by the number of their terms. Empty if neither holds.
     """
+    shown = [output[np.broadcast_to(case.judged, case.shape)] for case, output in answers]
+    if shown and not any(values.any() for values in shown) and answers[0][0].call.kind == "bias":
+        return "every value is 0: there is no bias at all"
     for dtype in SHORT:
         if answers and all(_is_rounded(*each, dtype) for each in answers):
             return f"every value is rounded to {dtype}"

@@ -325,9 +325,25 @@ class Scaling:
             power = -rotary_dim(case) / (2 * pair)
             with np.errstate(over="ignore"):
                 estimate = rounded_base(float(case.arguments["base"] * np.float64(ratio) ** power))
-        if "x" in case.arguments and (estimate is None or case.dtype not in PRECISE):
+        if estimate != self.of_a_person(estimate, case):
+            estimate = None
+        elif "x" in case.arguments and (estimate is None or case.dtype not in PRECISE):
             estimate = fitted_base(case, got, self.rotation.places(case), self.frequencies)
         yield from bases(case, estimate)
+
+    def of_a_person(self, base: float | None, case: Case) -> float | None:
+        """Return a base with as few digits as a person writes, where any number of digits fits.
+
+        Frequencies of a rescaled base are those of some given base, whatever the mistake.
+        """
+        omega = self.frequencies(case)
+        if base is None or len(omega) < 3 or (omega <= 0).any():
+            return base
+        steps = np.diff(np.log(omega))
+        rescaled = np.ptp(steps) < 1e-9 and not np.allclose(
+            omega, unscaled(case.arguments, rotary_dim(case)), rtol=1e-9
+        )
+        return float(f"{base:.2g}") if rescaled else base
 
     def positions_shifted(self, case: Case, got: Floats) -> Iterator[Prediction]:
         """Predict shifted positions.

@@ -240,10 +240,16 @@ def _diagnoses(results: Sequence[Result]) -> list[DiagnosisEntry]:
                 {"deviation": deviation, "explanation": words, "failures": count}
                 for deviation, words, count in _explained(group)
             ],
-            "recovered": next((e for check in group if (e := check.outcome.recovered)), ""),
+            "recovered": _most_said([check.outcome.recovered for check in group]),
         }
         for (scheme, call, combination), group in grouped.items()
     ]
+
+
+def _most_said(words: Sequence[str]) -> str:
+    """Return the words that most failures share; of several, the first."""
+    said = [each for each in words if each]
+    return max(said, key=said.count, default="")
 
 
 def _explained(results: Sequence[Result]) -> list[tuple[str, str, int]]:

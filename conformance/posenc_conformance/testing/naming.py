@@ -18,12 +18,21 @@ from posenc_conformance.diagnose.diagnosis import (
     is_result_of,
     to_diagnosis,
 )
+from posenc_conformance.diagnose.moved_axes import describe_places_on_axes
 from posenc_conformance.diagnose.part_of_head import describe_part_of_head
 from posenc_conformance.diagnose.recover import CAUSES, PLACES, recover
-from posenc_conformance.diagnose.rows import RULES, describe_rows
+from posenc_conformance.diagnose.rows import (
+    RULES,
+    describe_only_row,
+    describe_rows,
+    describe_unturned,
+    find_rule,
+    holds_everywhere,
+)
 from posenc_conformance.diagnose.sample import (
     Answer,
     can_be_taken_apart,
+    joined_arguments,
     neighbours,
     sample,
     whole_rows,
@@ -77,6 +86,8 @@ def _describe_one_cause(case: Case, output: Floats, index: tuple[int, ...]) -> s
     """Describe a mistake without an id that is simpler than any two; empty if none fits."""
     if words := describe_part_of_head([(case, output)]):
         return words
+    if words := describe_places_on_axes(case, output):
+        return words
     positions = case.arguments.get("positions")
     if positions is None or positions.dtype.kind != "i":
         return ""
@@ -95,17 +106,34 @@ def _describe(case: Case, output: Floats, index: tuple[int, ...]) -> str:
     """
     whole = [(case, output)]
     if not can_be_taken_apart(case):
-        return recover(whole)
+        unturned = describe_unturned(case, output)
+        return unturned if unturned and find_rule(whole)[1] is None else recover(whole)
     wrong, count = _wrong_indices(case, output)
     indices = [index[:-2], *(each for each in wrong if each != index[:-2])][:INDICES]
-    read = {describe_rows([neighbours(case, output, (*each, *index[-2:]))]) for each in indices}
-    words = read.pop() if len(read) == 1 else ""
+    read = dict(find_rule([neighbours(case, output, (*each, *index[-2:]))]) for each in indices)
+    words, rule = read.popitem()
+    if joined_arguments(case) and rule is None:  # queries and keys may differ in what is wrong
+        words = ""
+    words = "" if read or not holds_everywhere(rule, case, output) else words
+    if (rule is None or not words) and (unturned := describe_unturned(case, output)):
+        return unturned
     words = words or recover([sample(case, output, index, ROWS, heads=1)], readers=CAUSES)
-    if words and len(wrong) < count:
+    if words and len(wrong) < count and not _are_all_of_one(case, wrong):
         listed = ", ".join(str(each) for each in wrong[:INDICES]) + ", …" * (len(wrong) > INDICES)
         noun = "index" if len(wrong) == 1 else "indices"
         return f"at leading {noun} {listed} {words}; all others are right"
-    return words or recover(whole, readers=PLACES)
+    return words or recover(whole, readers=PLACES) or describe_only_row(case, output)
+
+
+def _are_all_of_one(case: Case, wrong: Sequence[tuple[int, ...]]) -> bool:
+    """Return whether the wrong leading indices are all queries, or all keys."""
+    before = 0
+    for name in joined_arguments(case):
+        heads = [(before + number,) for number in range(len(case.arguments[name]))]
+        if heads == list(wrong):
+            return True
+        before += len(heads)
+    return False
 
 
 def _wrong_indices(case: Case, output: Floats) -> tuple[list[tuple[int, ...]], int]:

@@ -296,12 +296,14 @@ def _nearest(
 ) -> Point | None:
     """Return the combination with all that is ``said`` and most of what is required; or None.
 
-    A default of the scheme may be another call's, so that no combination of this call has it.
+    A default of the scheme may be another call's, so that no combination of this call has it. An
+    option fits every combination that does not set it.
     """
+    options = {axis: value for axis, value in said.items() if axis in signature.call.options}
     asked = {axis: value for axis, value in required.items() if axis in said}
     shared: list[tuple[int, Point]] = []
     for combination in signature.call.combinations.values():
-        whole = {**signature.defaults, **combination.conventions}.items()
+        whole = {**signature.defaults, **options, **combination.conventions}.items()
         if asked.items() <= whole:
             shared.append((len(required.items() & whole), combination.conventions))
     most = max((number for number, _ in shared), default=0)

@@ -504,6 +504,20 @@ def grid_transposed(case: Case, got: Floats) -> Iterator[Prediction]:
     yield Prediction("matches height and width exchanged", swapped)
 
 
+def grid_misread(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict rows of the table viewed as channels, or a class token counted as a cell."""
+    cells, first = case.arguments["table"][class_tokens(case) :], class_tokens(case)
+    viewed = cells.reshape(cells.shape[1], -1).T
+    yield from predict_case(
+        case.with_arguments(table=with_class_rows(case, viewed)),
+        "matches rows of the table viewed as channels, without a transposition",
+    )
+    if first:
+        moved = with_class_rows(case, case.arguments["table"][: len(cells)])
+        words = "matches class tokens counted as cells of the grid, its last cells left out"
+        yield from predict_case(case.with_arguments(table=moved), words)
+
+
 def class_rows_misplaced(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict class tokens at the end, or left at zero."""
     first = class_tokens(case)
@@ -578,5 +592,6 @@ KNOWLEDGE = {
             "class-rows-misplaced": class_rows_misplaced,
             "interpolated-narrowly": interpolated_narrowly,
         },
+        readings=(grid_misread,),
     ),
 }

@@ -206,6 +206,15 @@ def sizes_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
     )
 
 
+def square_grid(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the grid of a square with as many cells."""
+    height, width = case.arguments["height"], case.arguments["width"]
+    side = math.isqrt(height * width)
+    if height != width and side * side == height * width:
+        other = case.with_arguments(height=side, width=side)
+        yield from predict_case(other, f"matches the grid of a square, {side} x {side}")
+
+
 def shifted(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict row and column coordinates shifted by one."""
     for shift in (1, -1):
@@ -317,6 +326,7 @@ KNOWLEDGE = {
             "same-in-larger-grid": same_in_larger_grid,
             "uniqueness": uniqueness,
         },
+        readings=(square_grid,),
         deviations={
             "column-by-column": column_by_column,
             "sizes-swapped": sizes_swapped,

@@ -403,12 +403,13 @@ KNOWLEDGE = {
             "constant-table": constant_table(bias_arguments),
         },
         deviations={
+            # A causal query at 0 has the bias of distances of the opposite sign, too.
+            "bias-queries-from-zero": queries_from_zero(from_queries),
             "bias-sign-flipped": through_buckets(sign_flipped),
             "direction-swapped": direction_swapped,
             "bias-distance-shifted": through_buckets(shifted),
             "wrong-max-distance": other_distance,
             "inexact-logarithm": through_buckets(by_logarithm),
-            "bias-queries-from-zero": queries_from_zero(from_queries),
         },
         readings=(through_buckets(other_buckets),),
     ),

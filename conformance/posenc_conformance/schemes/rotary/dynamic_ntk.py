@@ -105,9 +105,12 @@ def always_full(case: Case) -> Iterator[tuple[str, Floats]]:
 
 
 def exponent_missing(case: Case) -> Iterator[tuple[str, Floats]]:
-    """Predict the base times the stretch without its power."""
-    base = case.arguments["base"] * stretch(case.arguments)
-    yield "matches the base without the power d/(d-2)", progression(base, rotary_dim(case))
+    """Predict the base times the stretch without its power, or with another one."""
+    base, by, size = case.arguments["base"], stretch(case.arguments), rotary_dim(case)
+    yield "matches the base without the power d/(d-2)", progression(base * by, size)
+    for words, power in (("d/(d-1)", size / (size - 1)), ("(d-2)/d", (size - 2) / size)):
+        words = f"matches the base with the power {words} in place of d/(d-2)"
+        yield words, progression(base * by**power, size)
 
 
 def ratio_alone(case: Case) -> Iterator[tuple[str, Floats]]:

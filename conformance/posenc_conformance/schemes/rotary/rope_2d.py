@@ -380,6 +380,8 @@ def image_counted(case: Case, got: Floats) -> Iterator[Prediction]:
         counted = (patches(case) + first) / (2 * np.pi)
         words = f"matches rows and columns counted from {first}, in radians"
         yield elsewhere(case, counted, words)
+        words = f"matches rows and columns counted from {first}, not from -1 to 1"
+        yield elsewhere(case, (patches(case) + first).astype(np.float64), words)
 
 
 def image_corners(case: Case, got: Floats) -> Iterator[Prediction]:
