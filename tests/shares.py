@@ -71,7 +71,8 @@ DOORS = {
     "remote": "apart circumstances hostile limits memory programs",
     "report": "badge plugin scoreboard telling words",
     "scheme_file": "damaged_data new own_schemes spec versions",
-    "testing": "check one_cause one_result practices results_of_both short_places taken",
+    "testing": "check one_cause one_result practices results_of_both short_places taken "
+    "told_by_readings",
 }
 """Parts of the kit that users meet, and the test files that try them."""
 

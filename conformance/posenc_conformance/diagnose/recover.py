@@ -8,10 +8,19 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 import numpy as np
 
 from posenc_conformance.diagnose.combination import describe_combination
-from posenc_conformance.diagnose.constants import describe_fixed, describe_inverted
+from posenc_conformance.diagnose.constants import (
+    describe_fixed,
+    describe_inverted,
+    describe_other_number,
+    describe_other_positions,
+)
 from posenc_conformance.diagnose.diagnosis import find_fits, fits_of_readings
 from posenc_conformance.diagnose.distances import describe_distances
-from posenc_conformance.diagnose.given import describe_given, describe_moved_rows
+from posenc_conformance.diagnose.given import (
+    describe_given,
+    describe_moved_rows,
+    describe_stored,
+)
 from posenc_conformance.diagnose.heads import describe_heads, only_wrong_part
 from posenc_conformance.diagnose.missing import describe_missing
 from posenc_conformance.diagnose.moved_axes import describe_axes
@@ -349,6 +358,8 @@ CAUSES: Readers = (
     lambda wrong, right: describe_heads(wrong),
     # Arguments changed before use: a changed argument moves elements of the result.
     describe_given,
+    lambda wrong, right: describe_other_number(wrong),
+    lambda wrong, right: describe_other_positions(wrong),
     lambda wrong, right: describe_axes(wrong),
     lambda wrong, right: describe_part_of_head(wrong),
     # The formula of pairs comes before that of frequencies: a wrong sum of products has some.
@@ -363,6 +374,7 @@ PLACES: Readers = (
     lambda wrong, right: describe_values(wrong),
     lambda wrong, right: describe_places(wrong),
     lambda wrong, right: describe_moved_rows(wrong),
+    lambda wrong, right: describe_stored(wrong),
     lambda wrong, right: describe_missing(wrong),
 )
 """Readers that describe values and places, and name no cause; they need whole results."""

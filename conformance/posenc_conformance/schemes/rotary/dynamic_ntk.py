@@ -107,7 +107,10 @@ def always_full(case: Case) -> Iterator[tuple[str, Floats]]:
 def exponent_missing(case: Case) -> Iterator[tuple[str, Floats]]:
     """Predict the base times the stretch without its power."""
     base = case.arguments["base"] * stretch(case.arguments)
-    yield "matches the base without the power d/(d-2)", progression(base, rotary_dim(case))
+    size = rotary_dim(case)
+    yield "matches the base without the power d/(d-2)", progression(base, size)
+    other = case.arguments["base"] * stretch(case.arguments) ** (size / (size - 1))
+    yield "matches the base with the power d/(d-1), not d/(d-2)", progression(other, size)
 
 
 def ratio_alone(case: Case) -> Iterator[tuple[str, Floats]]:
