@@ -5,7 +5,7 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from posenc_conformance.diagnose.diagnosis import APART, is_result_of, residual_of
+from posenc_conformance.diagnose.diagnosis import APART, differs, is_result_of, residual_of
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
 
@@ -59,7 +59,9 @@ def _candidates(cases: Sequence[Case]) -> Iterator[Numbers]:
                 yield numbers
 
 
-def describe_other_number(wrong: Sequence[tuple[Case, Floats]]) -> str:
+def describe_other_number(
+    wrong: Sequence[tuple[Case, Floats]], right: Sequence[tuple[Case, Floats]] = ()
+) -> str:
     """Say which other number than the one asked for gives all results; empty if none does.
 
     One parameter at a time is another. One of which several values fit tells nothing.
@@ -70,7 +72,8 @@ def describe_other_number(wrong: Sequence[tuple[Case, Floats]]) -> str:
     for name in _names(wrong[0][0]):
         fitting = [set(_other_values(name, *answer)) for answer in wrong]
         values = set.intersection(*fitting)
-        if len(values) == 1:
+        others = [(case, case.with_arguments(**{name: min(values)})) for case, _ in right if values]
+        if len(values) == 1 and not any(_shows(*each) for each in others):
             asked = {each.arguments[name] for each, _ in wrong}
             given = f", where {asked.pop():g} is asked for" if len(asked) == 1 else ""
             told.append(f"{name} is {values.pop():g}{given}")
@@ -94,16 +97,33 @@ def _other_values(name: str, case: Case, output: Floats) -> Iterator[float]:
             yield other
 
 
+def _shows(case: Case, other: Case) -> bool:
+    """Return whether a change of arguments would show in the result of a call."""
+    return other.has_result and other.shape == case.shape and differs(case, other.truth)
+
+
+def _with_places(rule: Callable[[Floats], Floats], case: Case) -> Case:
+    """Return a case with changed positions, or as it is if it has none."""
+    given = case.arguments.get("positions")
+    if not isinstance(given, np.ndarray):
+        return case
+    return case.with_arguments(positions=np.asarray(rule(given)))
+
+
 def _is_clearly_of(other: Case, case: Case, output: Floats) -> bool:
     """Return whether a result is that of another call, which the right one is far from."""
     is_of = is_result_of(case, output, other)
     return is_of and residual_of(case, case.truth, other.truth, other.bound) > APART
 
 
-def describe_other_positions(wrong: Sequence[tuple[Case, Floats]]) -> str:
+def describe_other_positions(
+    wrong: Sequence[tuple[Case, Floats]], right: Sequence[tuple[Case, Floats]] = ()
+) -> str:
     """Say at which other positions all rows of results stand; empty if no simple rule tells."""
     for words, rule in PLACES.items() if wrong else ():
         if all(_stand_at(rule, *answer) for answer in wrong):
+            if any(_shows(case, _with_places(rule, case)) for case, _ in right):
+                continue
             single = {tuple(case.arguments["positions"]) for case, _ in wrong}
             only = single.pop() if len(single) == 1 else ()
             if len(only) != 1:

@@ -26,7 +26,7 @@ from posenc_conformance.diagnose.missing import describe_missing
 from posenc_conformance.diagnose.moved_axes import describe_axes
 from posenc_conformance.diagnose.part_of_head import describe_part_of_head
 from posenc_conformance.diagnose.places import describe_places
-from posenc_conformance.diagnose.rotation_tables import describe_turning
+from posenc_conformance.diagnose.rotation_tables import describe_inexact, describe_turning
 from posenc_conformance.diagnose.rows import describe_rows
 from posenc_conformance.diagnose.values import describe_values
 from posenc_conformance.errors import apart
@@ -358,8 +358,8 @@ CAUSES: Readers = (
     lambda wrong, right: describe_heads(wrong),
     # Arguments changed before use: a changed argument moves elements of the result.
     describe_given,
-    lambda wrong, right: describe_other_number(wrong),
-    lambda wrong, right: describe_other_positions(wrong),
+    describe_other_number,
+    describe_other_positions,
     lambda wrong, right: describe_axes(wrong),
     lambda wrong, right: describe_part_of_head(wrong),
     # The formula of pairs comes before that of frequencies: a wrong sum of products has some.
@@ -368,6 +368,7 @@ CAUSES: Readers = (
     # Inverted frequencies are too high to read, so that no formula fits them.
     lambda wrong, right: describe_inverted(wrong),
     describe_distances,
+    lambda wrong, right: describe_inexact(wrong),
 )
 """Readers in their order of use: the most informative comes first."""
 PLACES: Readers = (

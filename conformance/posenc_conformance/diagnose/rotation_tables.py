@@ -116,6 +116,29 @@ def _widest(case: Case) -> Floats:
     return np.broadcast_to(widest, case.shape)
 
 
+def describe_inexact(wrong: Sequence[tuple[Case, Floats]]) -> str:
+    """Say how far cosines and sines of results are off at most; empty if they are not near."""
+    parts = [part for answer in wrong for part in wrong_parts(*answer)]
+    turned = [(case, output, read_turning(case)) for _, case, output in parts]
+    read = [table and _waves(case, output, table) for case, output, table in turned]
+    waves = [each for each in read if each is not None]
+    if not waves or len(waves) < len(read):
+        return ""
+    of_cos, of_sin = (
+        max(float(np.abs(found - asked).max()) for found, asked in both)
+        for both in (
+            [(each.cos, each.cos_asked) for each in waves],
+            [(each.sin, each.sin_asked) for each in waves],
+        )
+    )
+    if max(of_cos, of_sin) > NEAR:
+        return ""
+    return (
+        f"cosines are off by up to {of_cos:.1e} and sines by up to {of_sin:.1e}: the functions, or "
+        "the angles given to them, are inexact"
+    )
+
+
 def _of(names: Collection[str], case: Case, output: Floats) -> list[tuple[str, Case, Floats]]:
     return [part for part in parts_of(case, output) if part[0] in names]
 
@@ -291,10 +314,7 @@ def _describe_read(known: Sequence[tuple[Case, Floats, Turned]]) -> str:
     if not waves or len(waves) < len(read):
         return ""
     return (
-        _describe_rounded(waves)
-        or _describe_factors(known, waves)
-        or _describe_moved(known)
-        or _describe_near(waves)
+        _describe_rounded(waves) or _describe_factors(known, waves) or _describe_moved(known, waves)
     )
 
 
@@ -379,13 +399,18 @@ def _describe_factors(known: Sequence[tuple[Case, Floats, Turned]], waves: Seque
     return " and ".join(words)
 
 
-def _describe_moved(known: Sequence[tuple[Case, Floats, Turned]]) -> str:
+def _describe_moved(known: Sequence[tuple[Case, Floats, Turned]], waves: Sequence[Waves]) -> str:
     """Say that cosines or sines alone are those of the next position, or of the one before."""
-    for wave, kept in (("sines", "cosines"), ("cosines", "sines")):
-        for step, which in ((1, "the next position"), (-1, "the position before")):
-            if all(_is_moved(*answer, wave, step) for answer in known):
-                return f"{wave} are those of {which}, {kept} are right"
-    return ""
+    if all(_are_near(each.cos, each.cos_asked, each.near) for each in waves):
+        wave, kept = "sines", "cosines"
+    elif all(_are_near(each.sin, each.sin_asked, each.near) for each in waves):
+        wave, kept = "cosines", "sines"
+    else:
+        return ""
+    for step, which in ((1, "the next position"), (-1, "the position before")):
+        if all(_is_moved(*answer, wave, step) for answer in known):
+            return f"{wave} are those of {which}, {kept} are right"
+    return f"{kept} are right, {wave} are not"
 
 
 def _is_moved(case: Case, output: Floats, turned: Turned, wave: str, step: int) -> bool:
@@ -400,23 +425,6 @@ def _is_moved(case: Case, output: Floats, turned: Turned, wave: str, step: int) 
     sin = other.sin if wave == "sines" else turned.sin
     model = replace(turned, cos=cos, sin=sin).right
     return differs(case, model) and residual_of(case, output, model) <= 1
-
-
-def _describe_near(waves: Sequence[Waves]) -> str:
-    """Say how far cosines and sines are from the right ones at most, if they are near."""
-    of_cos, of_sin = (
-        max(float(np.abs(found - asked).max()) for found, asked in both)
-        for both in (
-            [(each.cos, each.cos_asked) for each in waves],
-            [(each.sin, each.sin_asked) for each in waves],
-        )
-    )
-    if max(of_cos, of_sin) > NEAR:
-        return ""
-    return (
-        f"cosines are off by up to {of_cos:.1e} and sines by up to {of_sin:.1e}: the functions, or "
-        "the angles given to them, are inexact"
-    )
 
 
 def _describe_still(known: Sequence[tuple[Case, Floats, Turned]]) -> str:
