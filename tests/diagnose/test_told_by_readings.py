@@ -140,7 +140,7 @@ def test_scaled_frequencies_that_end_at_the_original_length_are_told() -> None:
     far = expected("rope", **ROPE) * (1 + 0.1 * np.log(4.0))
     result = np.where(PLACES[:, None] < 48, own, far)
     words = said(single(result), "yarn", **given)
-    assert "plain frequencies from position 48 on, scaled ones elsewhere" in words
+    assert "plain frequencies from the original length on, scaled ones elsewhere" in words
     passes("yarn", **given)
 
 
@@ -160,7 +160,7 @@ def mask(seen: Callable[[Array, Array], Array], q_len: int = 100, first: int = 0
     ids=["sinks", "blocks", "slots", "chunk"],
 )
 def test_other_windows_are_told(result: Array, words: str) -> None:
-    given = {"q_len": len(result), "k_len": 100, "window": 32}
+    given: dict[str, Any] = {"q_len": len(result), "k_len": 100, "window": 32}
     assert words in said(result, "sliding_window", **given)
     right = mask(lambda i, j: i - j < 32, len(result), 100 - len(result))
     assert check(right, "sliding_window", **given).worst <= 1

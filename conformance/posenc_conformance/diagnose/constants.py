@@ -6,7 +6,7 @@ from itertools import chain, combinations
 import numpy as np
 
 from posenc_conformance.diagnose.diagnosis import APART, differs, is_result_of, residual_of
-from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.judge.case import Case
 
 Numbers = Mapping[str, float]
@@ -102,7 +102,7 @@ def _shows(case: Case, other: Case) -> bool:
     return other.has_result and other.shape == case.shape and differs(case, other.truth)
 
 
-def _with_places(rule: Callable[[Floats], Floats], case: Case) -> Case:
+def _with_places(rule: Callable[[Ints], Ints], case: Case) -> Case:
     """Return a case with changed positions, or as it is if it has none."""
     given = case.arguments.get("positions")
     if not isinstance(given, np.ndarray):
@@ -132,7 +132,7 @@ def describe_other_positions(
     return ""
 
 
-def _stand_at(rule: Callable[[Floats], Floats], case: Case, output: Floats) -> bool:
+def _stand_at(rule: Callable[[Ints], Ints], case: Case, output: Floats) -> bool:
     """Return whether rows of a result are clearly those of changed positions."""
     given = case.arguments.get("positions")
     if not isinstance(given, np.ndarray) or given.ndim != 1 or output.size > LARGEST:
@@ -143,13 +143,17 @@ def _stand_at(rule: Callable[[Floats], Floats], case: Case, output: Floats) -> b
     return _is_clearly_of(case.with_arguments(positions=places), case, output)
 
 
-PLACES: Mapping[str, Callable[[Floats], Floats]] = {
+PLACES: Mapping[str, Callable[[Ints], Ints]] = {
     "every position is 1 more than was given": lambda given: given + 1,
     "every position is 1 less than was given": lambda given: given - 1,
     "every position is 2 more than was given": lambda given: given + 2,
     "every position is 2 less than was given": lambda given: given - 2,
-    "positions are ignored: rows stand at 0, 1, 2, …": lambda given: np.arange(len(given)),
-    "positions are ignored: rows stand at 1, 2, 3, …": lambda given: 1 + np.arange(len(given)),
+    "positions are ignored: rows stand at 0, 1, 2, …": lambda given: np.arange(
+        len(given), dtype=np.int64
+    ),
+    "positions are ignored: rows stand at 1, 2, 3, …": lambda given: np.arange(
+        1, len(given) + 1, dtype=np.int64
+    ),
 }
 """Possible changes of positions, in words."""
 CHANGES: Mapping[str, Callable[[float], float]] = {

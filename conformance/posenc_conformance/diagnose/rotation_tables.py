@@ -120,7 +120,7 @@ def describe_inexact(wrong: Sequence[tuple[Case, Floats]]) -> str:
     """Say how far cosines and sines of results are off at most; empty if they are not near."""
     parts = [part for answer in wrong for part in wrong_parts(*answer)]
     turned = [(case, output, read_turning(case)) for _, case, output in parts]
-    read = [table and _waves(case, output, table) for case, output, table in turned]
+    read = [_waves(case, output, table) if table else None for case, output, table in turned]
     waves = [each for each in read if each is not None]
     if not waves or len(waves) < len(read):
         return ""

@@ -129,10 +129,10 @@ def row_by_row(rotation: Rotation) -> DeviationModel:
         plain = progression(case.arguments["base"], rotary_dim(case))
         places, own = rotation.places(case), rotation.frequencies(case)
         for words, omega in (
-            ("from position {} on", np.where(np.abs(places) >= length, plain, own)),
-            ("before position {}", np.where(np.abs(places) < length, plain, own)),
+            ("from the original length on", np.where(np.abs(places) >= length, plain, own)),
+            ("before the original length", np.where(np.abs(places) < length, plain, own)),
         ):
-            told = f"matches plain frequencies {words.format(length)}, scaled ones elsewhere"
+            told = f"matches plain frequencies {words}, scaled ones elsewhere"
             yield rotation.predict(case, told, places * omega)
 
     return models

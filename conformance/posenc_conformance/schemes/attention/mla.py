@@ -378,8 +378,8 @@ def layouts_differ(case: Case, got: Floats) -> Iterator[Prediction]:
         return out
 
     for of_q, of_k in (("half", "interleaved"), ("interleaved", "half")):
-        q = turned(at.q_rope, np.arange(k_len - q_len, k_len), of_q)
-        k = turned(at.k_rope, np.arange(k_len), of_k)
+        q = turned(at.q_rope, np.arange(k_len - q_len, k_len, dtype=np.float64), of_q)
+        k = turned(at.k_rope, np.arange(k_len, dtype=np.float64), of_k)
         position = np.einsum("hic,jc->hij", q, k)
         words = f"matches queries turned in the {of_q} layout, and keys in the {of_k} one"
         yield Prediction(words, (at.content() + at.alone * position) * at.all)
