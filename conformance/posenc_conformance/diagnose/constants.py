@@ -81,16 +81,19 @@ def describe_other_number(
 
 
 def _other_values(name: str, case: Case, output: Floats) -> Iterator[float]:
-    """Yield other values of a parameter that give a result, far enough from the right one."""
+    """Yield other values of a parameter that give a result, far enough from the right one.
+
+    Other bases and unscaled frequencies are read as formulas.
+    """
     value = case.arguments.get(name)
-    if not isinstance(value, int | float) or output.size > LARGEST:
+    if not isinstance(value, int | float) or name == "base" or output.size > LARGEST:
         return
     powers = [2.0**power for power in range(-5, 6) if power]
     shares = [value * share for share in (*powers, 0.1, 10)]
     steps = [value + 1, value - 1] if isinstance(value, int) else [step / 10 for step in range(11)]
     for other in dict.fromkeys((*shares, *steps)):
         is_like = isinstance(value, float) or other == int(other)
-        if not is_like or other == value:
+        if not is_like or other == value or (name == "factor" and other == 1):  # unscaled
             continue
         changed = case.with_arguments(**{name: type(value)(other)})
         if _is_clearly_of(changed, case, output):
