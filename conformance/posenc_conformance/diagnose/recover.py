@@ -68,9 +68,9 @@ def recover(answers: Answers, right: Answers = (), readers: "Readers | None" = N
     """Say in words what all wrong answers have in common; empty if nothing can be read.
 
     If other answers are right, and have enough pairs to tell, the words say for how many calls they
-    hold. ``readers`` are CAUSES and PLACES if left out.
+    hold. ``readers`` are all of them if left out.
     """
-    used = (*CAUSES, *PLACES) if readers is None else readers
+    used = (*CAUSES, *PLACES, *LAST) if readers is None else readers
     return next(filter(None, (read(answers, right) for read in used)), "")
 
 
@@ -368,7 +368,6 @@ CAUSES: Readers = (
     # Inverted frequencies are too high to read, so that no formula fits them.
     lambda wrong, right: describe_inverted(wrong),
     describe_distances,
-    lambda wrong, right: describe_inexact(wrong),
 )
 """Readers in their order of use: the most informative comes first."""
 PLACES: Readers = (
@@ -379,3 +378,5 @@ PLACES: Readers = (
     lambda wrong, right: describe_missing(wrong),
 )
 """Readers that describe values and places, and name no cause; they need whole results."""
+LAST: Readers = (lambda wrong, right: describe_inexact(wrong),)
+"""Readers of what nothing else describes."""

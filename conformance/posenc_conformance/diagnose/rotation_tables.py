@@ -25,6 +25,8 @@ READ = 1e-6
 """Error of cosines and sines that are read from a result in float32."""
 NEAR = 0.02
 """Largest error of cosines and sines that are inexact, and not others."""
+LARGEST = 2**15
+"""Largest result, in values, whose cosines and sines are read where nothing else describes it."""
 HALF_APART = "pairs are of channels half a head apart"
 MOST = 256
 """Maximum number of channels: the truth is computed once per channel."""
@@ -119,6 +121,8 @@ def _widest(case: Case) -> Floats:
 def describe_inexact(wrong: Sequence[tuple[Case, Floats]]) -> str:
     """Say how far cosines and sines of results are off at most; empty if they are not near."""
     parts = [part for answer in wrong for part in wrong_parts(*answer)]
+    if any(output.size > LARGEST for *_, output in parts):
+        return ""
     turned = [(case, output, read_turning(case)) for _, case, output in parts]
     read = [_waves(case, output, table) if table else None for case, output, table in turned]
     waves = [each for each in read if each is not None]

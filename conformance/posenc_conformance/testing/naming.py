@@ -21,7 +21,7 @@ from posenc_conformance.diagnose.diagnosis import (
 )
 from posenc_conformance.diagnose.given import describe_viewed
 from posenc_conformance.diagnose.part_of_head import describe_part_of_head
-from posenc_conformance.diagnose.recover import CAUSES, PLACES, recover
+from posenc_conformance.diagnose.recover import CAUSES, LAST, PLACES, recover
 from posenc_conformance.diagnose.rows import RULES, describe_rows
 from posenc_conformance.diagnose.sample import (
     Answer,
@@ -112,12 +112,13 @@ def _describe(case: Case, output: Floats, index: tuple[int, ...]) -> str:
     indices = [index[:-2], *(each for each in wrong if each != index[:-2])][:INDICES]
     read = {describe_rows([neighbours(case, output, (*each, *index[-2:]))]) for each in indices}
     words = read.pop() if len(read) == 1 else ""
-    words = words or recover([sample(case, output, index, ROWS, heads=1)], readers=CAUSES)
+    few = [sample(case, output, index, ROWS, heads=1)]
+    words = words or recover(few, readers=CAUSES)
     if words and len(wrong) < count:
         listed = ", ".join(str(each) for each in wrong[:INDICES]) + ", …" * (len(wrong) > INDICES)
         noun = "index" if len(wrong) == 1 else "indices"
         return f"at leading {noun} {listed} {words}; all others are right"
-    return words or recover(whole, readers=PLACES)
+    return words or recover(whole, readers=PLACES) or recover(few, readers=LAST)
 
 
 def _wrong_indices(case: Case, output: Floats) -> tuple[list[tuple[int, ...]], int]:
