@@ -126,6 +126,7 @@ def test_angles_held_in_narrow_dtypes() -> None:
     places, omega = np.array([[3.3], [1001.7]]), np.array([1.0, 0.123456, 0.001234])
     for dtype in ("bfloat16", "float16"):
         p, w = held(places, dtype), held(omega, dtype)
+        by_log = held(np.exp(held(np.log(omega), dtype)), dtype)
         outputs = {
             model.explanation.removeprefix("matches "): model.output
             for model in rounded_angles(places, omega, lambda angles: angles)
@@ -136,13 +137,15 @@ def test_angles_held_in_narrow_dtypes() -> None:
             "angles": held(places * omega, dtype),
             "positions and frequencies": p * w,
             "positions, frequencies and angles": held(p * w, dtype),
+            "frequencies and their logarithms": places * by_log,
+            "positions, frequencies, their logarithms and angles": held(p * by_log, dtype),
         }
         for name, angles in expected.items():
             assert np.array_equal(outputs[f"{name} in {dtype}"], angles), name
-    assert len(outputs) == 10
+    assert len(outputs) == 14
 
 
-@pytest.mark.parametrize(("largest", "models"), [(65504.0, 10), (-65504.0, 10), (65505.0, 5)])
+@pytest.mark.parametrize(("largest", "models"), [(65504.0, 14), (-65504.0, 14), (65505.0, 7)])
 def test_positions_beyond_float16_are_not_modelled_in_it(largest: float, models: int) -> None:
     places = np.array([[0.0], [largest]])
     assert len(list(rounded_angles(places, np.ones(1), lambda angles: angles))) == models
@@ -151,8 +154,8 @@ def test_positions_beyond_float16_are_not_modelled_in_it(largest: float, models:
 
 def test_frequencies_computed_from_each_other() -> None:
     omega, places = 10000.0 ** (-np.arange(4) / 4), np.array([[0.0], [1.0], [777.0]])
-    angles, frequencies = iterated(places, omega, lambda frequency: frequency)
-    for model in (angles, frequencies):
+    angles, frequencies, kept = iterated(places, omega, lambda frequency: frequency)
+    for model in (angles, frequencies, kept):
         assert np.allclose(model.output, places * omega, rtol=1e-6)
         assert not np.array_equal(model.output, places * omega)
     ratio, frequency = np.float32(omega[1] / omega[0]), np.float32(omega[0])
@@ -162,4 +165,4 @@ def test_frequencies_computed_from_each_other() -> None:
         frequency = np.float32(frequency * ratio)
     assert frequencies.output[2].tolist() == [float(frequency) for frequency in by_hand]
     assert list(iterated(places, omega[:1], lambda frequency: frequency)) == []
-    assert len(list(iterated(places, omega[:2], lambda frequency: frequency))) == 2
+    assert len(list(iterated(places, omega[:2], lambda frequency: frequency))) == 3

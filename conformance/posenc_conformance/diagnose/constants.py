@@ -5,11 +5,13 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from posenc_conformance.diagnose.diagnosis import is_result_of
-from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.diagnose.diagnosis import APART, differs, is_result_of, residual_of
+from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.judge.case import Case
 
 Numbers = Mapping[str, float]
+LARGEST = 2**16
+"""Largest result, in values, for which other numbers are tried."""
 MOST = 2
 """Maximum number of parameters that are tried as constants at the same time."""
 
@@ -57,6 +59,106 @@ def _candidates(cases: Sequence[Case]) -> Iterator[Numbers]:
                 yield numbers
 
 
+def describe_other_number(
+    wrong: Sequence[tuple[Case, Floats]], right: Sequence[tuple[Case, Floats]] = ()
+) -> str:
+    """Say which other number than the one asked for gives all results; empty if none does.
+
+    One parameter at a time is another. One of which several values fit tells nothing.
+    """
+    if not wrong:
+        return ""
+    told = []
+    for name in _names(wrong[0][0]):
+        fitting = [set(_other_values(name, *answer)) for answer in wrong]
+        values = set.intersection(*fitting)
+        others = [(case, case.with_arguments(**{name: min(values)})) for case, _ in right if values]
+        if len(values) == 1 and not any(_shows(*each) for each in others):
+            asked = {each.arguments[name] for each, _ in wrong}
+            given = f", where {asked.pop():g} is asked for" if len(asked) == 1 else ""
+            told.append(f"{name} is {values.pop():g}{given}")
+    return ", or ".join(told)
+
+
+def _other_values(name: str, case: Case, output: Floats) -> Iterator[float]:
+    """Yield other values of a parameter that give a result, far enough from the right one.
+
+    Other bases and unscaled frequencies are read as formulas.
+    """
+    value = case.arguments.get(name)
+    if not isinstance(value, int | float) or name == "base" or output.size > LARGEST:
+        return
+    powers = [2.0**power for power in range(-5, 6) if power]
+    shares = [value * share for share in (*powers, 0.1, 10)]
+    steps = [value + 1, value - 1] if isinstance(value, int) else [step / 10 for step in range(11)]
+    for other in dict.fromkeys((*shares, *steps)):
+        is_like = isinstance(value, float) or other == int(other)
+        if not is_like or other == value or (name == "factor" and other == 1):  # unscaled
+            continue
+        changed = case.with_arguments(**{name: type(value)(other)})
+        if _is_clearly_of(changed, case, output):
+            yield other
+
+
+def _shows(case: Case, other: Case) -> bool:
+    """Return whether a change of arguments would show in the result of a call."""
+    return other.has_result and other.shape == case.shape and differs(case, other.truth)
+
+
+def _with_places(rule: Callable[[Ints], Ints], case: Case) -> Case:
+    """Return a case with changed positions, or as it is if it has none."""
+    given = case.arguments.get("positions")
+    if not isinstance(given, np.ndarray):
+        return case
+    return case.with_arguments(positions=np.asarray(rule(given)))
+
+
+def _is_clearly_of(other: Case, case: Case, output: Floats) -> bool:
+    """Return whether a result is that of another call, which the right one is far from."""
+    is_of = is_result_of(case, output, other)
+    return is_of and residual_of(case, case.truth, other.truth, other.bound) > APART
+
+
+def describe_other_positions(
+    wrong: Sequence[tuple[Case, Floats]], right: Sequence[tuple[Case, Floats]] = ()
+) -> str:
+    """Say at which other positions all rows of results stand; empty if no simple rule tells."""
+    for words, rule in PLACES.items() if wrong else ():
+        if all(_stand_at(rule, *answer) for answer in wrong):
+            if any(_shows(case, _with_places(rule, case)) for case, _ in right):
+                continue
+            single = {tuple(case.arguments["positions"]) for case, _ in wrong}
+            only = single.pop() if len(single) == 1 else ()
+            if len(only) != 1:
+                return words
+            return f"the row stands at position {rule(np.array(only))[0]:g}, not at {only[0]:g}"
+    return ""
+
+
+def _stand_at(rule: Callable[[Ints], Ints], case: Case, output: Floats) -> bool:
+    """Return whether rows of a result are clearly those of changed positions."""
+    given = case.arguments.get("positions")
+    if not isinstance(given, np.ndarray) or given.ndim != 1 or output.size > LARGEST:
+        return False
+    places = np.asarray(rule(given))
+    if not given.size or np.array_equal(places, given) or (places < 0).any():
+        return False
+    return _is_clearly_of(case.with_arguments(positions=places), case, output)
+
+
+PLACES: Mapping[str, Callable[[Ints], Ints]] = {
+    "every position is 1 more than was given": lambda given: given + 1,
+    "every position is 1 less than was given": lambda given: given - 1,
+    "every position is 2 more than was given": lambda given: given + 2,
+    "every position is 2 less than was given": lambda given: given - 2,
+    "positions are ignored: rows stand at 0, 1, 2, …": lambda given: np.arange(
+        len(given), dtype=np.int64
+    ),
+    "positions are ignored: rows stand at 1, 2, 3, …": lambda given: np.arange(
+        1, len(given) + 1, dtype=np.int64
+    ),
+}
+"""Possible changes of positions, in words."""
 CHANGES: Mapping[str, Callable[[float], float]] = {
     "{name} is cut to a whole number": np.floor,
     "{name} is rounded to a whole number": np.rint,

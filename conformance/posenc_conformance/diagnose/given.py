@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from posenc_conformance.diagnose.diagnosis import differs, is_result_of
+from posenc_conformance.diagnose.diagnosis import differs, is_result_of, residual_of
+from posenc_conformance.diagnose.sample import ROW_BY_ROW
 from posenc_conformance.diagnose.summed import Become, change_summed
 from posenc_conformance.judge.arrays import DTYPES, PRECISE, Array, Floats, round_to
 from posenc_conformance.judge.case import Case
@@ -26,6 +27,7 @@ LARGEST = 2**12
 """Largest result, in values, for which the many models are computed."""
 ENDS = {"first": 0, "last": -1}
 PAIRS = ["the q_len axis", "the k_len axis"]
+IN_COLUMNS = "is read in column-major order, but stored in row-major order"
 FROM_ZERO = "queries stand at 0, 1, 2, …, although the cache holds keys before them"
 
 Change = Callable[[Case], Mapping[str, Any]]
@@ -61,6 +63,65 @@ def describe_moved_rows(wrong: Answered) -> str:
             if all(_gives(_of_one(name, become), *answer) for answer in wrong):
                 return words.format(name)
     return ""
+
+
+def describe_stored(wrong: Answered) -> str:
+    """Say that an array of any size is read in another order of memory; empty if none is."""
+    for name, value in wrong[0][0].arguments.items() if wrong else ():
+        if isinstance(value, np.ndarray) and value.ndim > 1:
+            change = _of_one(name, _in_reverse_order)
+            if all(_gives(change, *answer) for answer in wrong):
+                return f"{name} {IN_COLUMNS}"
+    return ""
+
+
+def describe_viewed(wrong: Answered) -> str:
+    """Say that heads and positions of x are mixed up by a view; empty if they are not."""
+    for words, view, back in VIEWS if wrong else ():
+        if all(_is_of_view(view, back, *answer) for answer in wrong):
+            return words
+    return ""
+
+
+def _is_of_view(view: Become, back: Become, case: Case, output: Floats) -> bool:
+    """Return whether a result is that of x in another view, viewed back."""
+    x = case.arguments.get("x")
+    if case.call.kind not in ROW_BY_ROW or not isinstance(x, np.ndarray) or x.ndim < 3:
+        return False
+    if output.shape != x.shape or min(x.shape[-3:-1]) < 2:
+        return False
+    other = case.with_arguments(x=view(x))
+    if not other.has_result or not differs(case, model := back(other.truth)):
+        return False
+    return residual_of(case, output, model, back(np.asarray(other.bound))) <= 1
+
+
+def _heads_last(x: Array) -> Array:
+    """View an array of [heads, n, d] that is stored as [n, heads, d] without a transpose."""
+    return np.ascontiguousarray(x.swapaxes(-3, -2)).reshape(x.shape)
+
+
+def _from_heads_last(x: Array) -> Array:
+    """Undo that view."""
+    *leading, heads, n, dim = x.shape
+    return x.reshape(*leading, n, heads, dim).swapaxes(-3, -2)
+
+
+VIEWS: Sequence[tuple[str, Become, Become]] = (
+    (
+        "x of [n, heads, d] is viewed as [heads, n, d], not transposed: rows of other heads and "
+        "positions are taken for each other",
+        _heads_last,
+        _from_heads_last,
+    ),
+    (
+        "x of [heads, n, d] is viewed as [n, heads, d], not transposed: rows of other heads and "
+        "positions are taken for each other",
+        _from_heads_last,
+        _heads_last,
+    ),
+)
+"""Views that mix up heads and positions, in words, with the view back."""
 
 
 def _size(case: Case) -> int:
@@ -150,7 +211,7 @@ def _others(array: Array, axes: Sequence[str], is_precise: bool) -> Iterator[tup
             if DTYPES[dtype] != array.dtype:
                 yield f"{{}} is rounded to {dtype} first", partial(round_to, dtype=dtype)
     if array.ndim > 1:
-        yield "{} is read in column-major order, but stored in row-major order", _in_reverse_order
+        yield f"{{}} {IN_COLUMNS}", _in_reverse_order
     if array.dtype.kind == "i":
         yield "{} is ignored: 0, 1, 2, … are used instead", _numbers
         yield "{} is ignored: 0 is used instead", np.zeros_like

@@ -35,9 +35,11 @@ def other_conventions(axis: str, explanation: str) -> DeviationModel:
 
 
 def shifted_positions(case: Case, estimate: float) -> Iterator[Prediction]:
-    """Predict results at positions shifted by the estimate, or by one or two."""
+    """Predict results at positions shifted by the estimate, by one or two, or by the first one."""
     rounded = [round(estimate)] if np.isfinite(estimate) and abs(estimate) < LARGEST_SHIFT else []
-    for shift in dict.fromkeys([*rounded, 1, -1, 2, -2]):
+    first = int(np.ravel(case.arguments["positions"])[0]) if case.arguments["positions"].size else 0
+    lost = [-first, first] if 2 < abs(first) < LARGEST_SHIFT else []
+    for shift in dict.fromkeys([*rounded, 1, -1, 2, -2, *lost]):
         if shift == 0:
             continue
         yield from predict_case(
@@ -120,16 +122,26 @@ def rounded_angles(
         if np.max(np.abs(positions), initial=0) > np.finfo(np.float16).max and dtype == "float16":
             continue  # positions would be infinite
         p, w = round_to(positions, dtype), round_to(frequencies, dtype)
+        stepwise = _by_logarithm(frequencies, dtype)
         held = {
             "positions": p * frequencies,
             "frequencies": positions * w,
             "angles": round_to(positions * frequencies, dtype),
             "positions and frequencies": p * w,
             "positions, frequencies and angles": round_to(p * w, dtype),
+            "frequencies and their logarithms": positions * stepwise,
+            "positions, frequencies, their logarithms and angles": round_to(p * stepwise, dtype),
         }
         yield from rounded_waves(
             tuple(held.items()), dtype, positions * frequencies, result, in_short
         )
+
+
+def _by_logarithm(frequencies: Floats, dtype: str) -> Floats:
+    """Compute frequencies as powers of e, with exponents and powers rounded to a dtype."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        powers = round_to(np.exp(round_to(np.log(frequencies), dtype)), dtype)
+    return np.where(frequencies > 0, powers, frequencies)
 
 
 def rounded_waves(

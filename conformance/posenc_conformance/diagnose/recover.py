@@ -8,16 +8,25 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 import numpy as np
 
 from posenc_conformance.diagnose.combination import describe_combination
-from posenc_conformance.diagnose.constants import describe_fixed, describe_inverted
+from posenc_conformance.diagnose.constants import (
+    describe_fixed,
+    describe_inverted,
+    describe_other_number,
+    describe_other_positions,
+)
 from posenc_conformance.diagnose.diagnosis import find_fits, fits_of_readings
 from posenc_conformance.diagnose.distances import describe_distances
-from posenc_conformance.diagnose.given import describe_given, describe_moved_rows
+from posenc_conformance.diagnose.given import (
+    describe_given,
+    describe_moved_rows,
+    describe_stored,
+)
 from posenc_conformance.diagnose.heads import describe_heads, only_wrong_part
 from posenc_conformance.diagnose.missing import describe_missing
 from posenc_conformance.diagnose.moved_axes import describe_axes
 from posenc_conformance.diagnose.part_of_head import describe_part_of_head
 from posenc_conformance.diagnose.places import describe_places
-from posenc_conformance.diagnose.rotation_tables import describe_turning
+from posenc_conformance.diagnose.rotation_tables import describe_inexact, describe_turning
 from posenc_conformance.diagnose.rows import describe_rows
 from posenc_conformance.diagnose.values import describe_values
 from posenc_conformance.errors import apart
@@ -59,9 +68,9 @@ def recover(answers: Answers, right: Answers = (), readers: "Readers | None" = N
     """Say in words what all wrong answers have in common; empty if nothing can be read.
 
     If other answers are right, and have enough pairs to tell, the words say for how many calls they
-    hold. ``readers`` are CAUSES and PLACES if left out.
+    hold. ``readers`` are all of them if left out.
     """
-    used = (*CAUSES, *PLACES) if readers is None else readers
+    used = (*CAUSES, *PLACES, *LAST) if readers is None else readers
     return next(filter(None, (read(answers, right) for read in used)), "")
 
 
@@ -356,6 +365,8 @@ CAUSES: Readers = (
     lambda wrong, right: describe_heads(wrong),
     # Arguments changed before use: a changed argument moves elements of the result.
     describe_given,
+    describe_other_number,
+    describe_other_positions,
     lambda wrong, right: describe_axes(wrong),
     lambda wrong, right: describe_part_of_head(wrong),
     # The formula of pairs comes before that of frequencies: a wrong sum of products has some.
@@ -371,6 +382,9 @@ PLACES: Readers = (
     _places_of_part,
     lambda wrong, right: describe_places(wrong),
     lambda wrong, right: describe_moved_rows(wrong),
+    lambda wrong, right: describe_stored(wrong),
     lambda wrong, right: describe_missing(wrong),
 )
 """Readers that describe values and places, and name no cause; they need whole results."""
+LAST: Readers = (lambda wrong, right: describe_inexact(wrong),)
+"""Readers of what nothing else describes."""

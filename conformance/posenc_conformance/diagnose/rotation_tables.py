@@ -11,7 +11,14 @@ import numpy as np
 
 from posenc_conformance.diagnose.diagnosis import differs, residual_of
 from posenc_conformance.diagnose.heads import parts_of, wrong_parts
-from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Flags, Floats, Ints, round_to
+from posenc_conformance.judge.arrays import (
+    PRECISE,
+    UNIT_ROUNDOFF,
+    Flags,
+    Floats,
+    Ints,
+    round_to,
+)
 from posenc_conformance.judge.case import Case
 
 TURNING = ("rotary", "in-place", "gradient", "layer")
@@ -19,6 +26,15 @@ TURNING = ("rotary", "in-place", "gradient", "layer")
 SHORT = ("bfloat16", "float16")
 STEPS = (360, *(2**power for power in range(6, 15)))
 """Sizes that are tried for a table of cosines and sines over the full circle."""
+FACTOR = 1e-4
+"""Least difference of a factor from 1 that is told."""
+READ = 1e-6
+"""Error of cosines and sines that are read from a result in float32."""
+NEAR = 0.02
+"""Largest error of cosines and sines that are inexact, and not others."""
+LARGEST = 2**15
+"""Largest result, in values, whose cosines and sines are read where nothing else describes it."""
+HALF_APART = "pairs are of channels half a head apart"
 MOST = 256
 """Maximum number of channels: the truth is computed once per channel."""
 
@@ -59,6 +75,18 @@ class Turned:
         return np.asarray(cos * self.own + self.sign * sin * self.partner)
 
 
+@dataclass(frozen=True)
+class Waves:
+    """Cosines and sines of each row and pair, as read from a result and as asked for."""
+
+    cos: Floats
+    sin: Floats
+    cos_asked: Floats
+    sin_asked: Floats
+    near: Floats
+    """How far right ones may be off, by the error of their angles."""
+
+
 Model = Callable[[Turned], Floats]
 """The result of a mistake."""
 
@@ -81,17 +109,53 @@ def describe_turning(
         return ""
     for words, model in MODELS.items():
         models = [(case, output, model(turned)) for case, output, turned in readable]
-        if all(_fits(model, *answer) for answer in readable) and any(
+        wide = HALF_APART in words
+        if all(_fits(model, *answer, wide=wide) for answer in readable) and any(
             differs(case, predicted) for case, _, predicted in models
         ):
             return f"{name}: {words}" if name else words
-    return _describe_still(readable)
+    words = _describe_still(readable) or _describe_read(readable)
+    return f"{name}: {words}" if name and words else words
 
 
-def _fits(model: Model, case: Case, output: Floats, turned: Turned) -> bool:
-    """Return whether a result is that of a mistake whose angles round as the case's own."""
+def _widest(case: Case) -> Floats:
+    """Return the largest bound of each row for all its channels, which others turn."""
+    widest = case.bound.max(axis=-1, keepdims=True, initial=0)
+    return np.broadcast_to(widest, case.shape)
+
+
+def describe_inexact(wrong: Sequence[tuple[Case, Floats]]) -> str:
+    """Say how far cosines and sines of results are off at most; empty if they are not near."""
+    parts = [part for answer in wrong for part in wrong_parts(*answer)]
+    if any(output.size > LARGEST for *_, output in parts):
+        return ""
+    turned = [(case, output, read_turning(case)) for _, case, output in parts]
+    read = [_waves(case, output, table) if table else None for case, output, table in turned]
+    waves = [each for each in read if each is not None]
+    if not waves or len(waves) < len(read):
+        return ""
+    of_cos, of_sin = (
+        max(float(np.abs(found - asked).max()) for found, asked in both)
+        for both in (
+            [(each.cos, each.cos_asked) for each in waves],
+            [(each.sin, each.sin_asked) for each in waves],
+        )
+    )
+    if max(of_cos, of_sin) > NEAR:
+        return ""
+    return (
+        f"cosines are off by up to {of_cos:.1e} and sines by up to {of_sin:.1e}: the functions, or "
+        "the angles given to them, are inexact"
+    )
+
+
+def _fits(model: Model, case: Case, output: Floats, turned: Turned, *, wide: bool) -> bool:
+    """Return whether a result is that of a mistake whose angles round as the case's own.
+
+    With ``wide``, each value has the widest bound of its row.
+    """
     predicted = model(turned)
-    if residual_of(case, output, predicted) <= 1:
+    if residual_of(case, output, predicted, _widest(case) if wide else None) <= 1:
         return True
     with np.errstate(invalid="ignore"):
         near = np.abs(output - predicted) <= np.maximum(case.bound, np.spacing(np.abs(predicted)))
@@ -170,16 +234,18 @@ def _without_rest(turned: Turned) -> Floats:
     return np.where(turned.place == np.arange(len(turned.place)), 0.0, turned.right)
 
 
-def _far_partner(turned: Turned, rest: float) -> Floats:
+def _far_partner(turned: Turned, rest: float, is_long: bool = False) -> Floats:
     """Rotate the first channels with those half a head away, as if all channels were rotated.
 
-    Rotated channels that are left unwritten contain x times ``rest``.
+    Rotated channels that are left unwritten contain x times ``rest``. ``is_long`` says that the
+    factor on rotated pairs is on all channels.
     """
     first = np.flatnonzero(turned.is_first)
     far, still = first + len(turned.place) // 2, turned.place == np.arange(len(turned.place))
     if not turned.still or not first.size or far[-1] >= len(turned.place):
         return turned.right
-    out = np.where(still, turned.own, rest * turned.own)
+    longer = np.hypot(turned.cos, turned.sin)[..., first[:1]] if is_long else 1.0
+    out = np.where(still, turned.own, rest * turned.own) * longer
     cos, sin = turned.cos[..., first], turned.sin[..., first]
     out[..., first] = cos * turned.own[..., first] - sin * turned.own[..., far]
     out[..., far] = sin * turned.own[..., first] + cos * turned.own[..., far]
@@ -287,11 +353,10 @@ MODELS: Mapping[str, Model] = {
         for dtype in SHORT
         for words, model in LINES.items()
     },
-    "pairs are of channels half a head apart, as if all channels turned": partial(
-        _far_partner, rest=1.0
-    ),
-    "pairs are of channels half a head apart, as if all channels turned; others are 0": (
-        partial(_far_partner, rest=0.0)
+    f"{HALF_APART}, as if all channels turned": partial(_far_partner, rest=1.0),
+    f"{HALF_APART}, as if all channels turned; others are 0": (partial(_far_partner, rest=0.0)),
+    f"{HALF_APART}, as if all channels turned, all times one factor": (
+        partial(_far_partner, rest=1.0, is_long=True)
     ),
     **{
         f"angles are {how} whole multiples of 2π/{steps}": _in_steps(steps, whole)
@@ -300,6 +365,126 @@ MODELS: Mapping[str, Model] = {
     },
 }
 """Possible misuses of cosines and sines, in words, and their results."""
+
+
+def _describe_read(known: Sequence[tuple[Case, Floats, Turned]]) -> str:
+    """Describe cosines and sines that are read from results; empty if they tell nothing simple."""
+    read = [_waves(*answer) for answer in known]
+    waves = [each for each in read if each is not None]
+    if not waves or len(waves) < len(read):
+        return ""
+    return (
+        _describe_rounded(waves) or _describe_factors(known, waves) or _describe_moved(known, waves)
+    )
+
+
+def _describe_rounded(waves: Sequence[Waves]) -> str:
+    """Say that cosines, sines or both are rounded, by whatever angles of float32 they have."""
+    for dtype in SHORT:
+        cos = all(_are_in(dtype, each.cos, each.cos_asked, each.near) for each in waves)
+        sin = all(_are_in(dtype, each.sin, each.sin_asked, each.near) for each in waves)
+        if cos and sin:
+            return f"cosines and sines in {dtype}"
+        if cos and all(_are_near(each.sin, each.sin_asked, each.near) for each in waves):
+            return f"cosines alone are in {dtype}"
+        if sin and all(_are_near(each.cos, each.cos_asked, each.near) for each in waves):
+            return f"sines alone are in {dtype}"
+    return ""
+
+
+def _are_near(found: Floats, asked: Floats, near: Floats) -> bool:
+    """Return whether numbers are right, up to the error of their angles."""
+    return bool((np.abs(found - asked) <= near).all())
+
+
+def _are_in(dtype: str, found: Floats, asked: Floats, near: Floats) -> bool:
+    """Return whether numbers are right ones, up to the error of their angles, in a dtype."""
+    least, most = (round_to(asked + by, dtype) for by in (-near, near))
+    is_held = np.abs(found - round_to(found, dtype)) <= READ
+    return bool((is_held & (found >= least - READ) & (found <= most + READ)).all())
+
+
+def _waves(case: Case, output: Floats, turned: Turned) -> Waves | None:
+    """Read cosines and sines from a result, the same for all leading indices: None if they differ.
+
+    They are read from all leading indices together, by least squares.
+    """
+    first = np.flatnonzero(turned.is_first)
+    if case.dtype not in PRECISE or not first.size or not np.isfinite(output).all():
+        return None
+    place = turned.place[first]
+    own, partner = turned.own[..., first], turned.own[..., place]
+    one, two = output[..., first], output[..., place]
+    over = tuple(range(output.ndim - 2))
+    size = (own**2 + partner**2).sum(axis=over)
+    cos = (own * one + partner * two).sum(axis=over) / size
+    sin = (own * two - partner * one).sum(axis=over) / size
+    model = turned.right.copy()
+    model[..., first], model[..., place] = own * cos - partner * sin, own * sin + partner * cos
+    if residual_of(case, output, model) > 1:
+        return None
+    scale = np.where(case.terms.scale > 0, case.terms.scale, 1.0)
+    tables = (turned.cos, turned.sin, case.bound / scale)
+    once = (0,) * (own.ndim - 2)
+    asked = [np.broadcast_to(table[..., first], own.shape)[once] for table in tables]
+    return Waves(cos, sin, *asked)
+
+
+def _describe_factors(known: Sequence[tuple[Case, Floats, Turned]], waves: Sequence[Waves]) -> str:
+    """Say that cosines and sines have different factors; empty if they do not."""
+    told = []
+    for name, both in (
+        ("cosines", [(each.cos, each.cos_asked) for each in waves]),
+        ("sines", [(each.sin, each.sin_asked) for each in waves]),
+    ):
+        products = sum(float((found * asked).sum()) for found, asked in both)
+        squares = sum(float((asked * asked).sum()) for _, asked in both)
+        told.append((name, products / squares if squares else 1.0))
+    (_, of_cos), (_, of_sin) = told
+    models = [
+        (case, output, turned.of(of_cos * turned.cos, of_sin * turned.sin))
+        for case, output, turned in known
+    ]
+    kept = [
+        (case, output, np.where(turned.place == np.arange(len(turned.place)), turned.own, model))
+        for (case, output, model), (_, _, turned) in zip(models, known, strict=True)
+    ]
+    if abs(of_cos - of_sin) < FACTOR or any(residual_of(*each) > 1 for each in kept):
+        return ""
+    words = [
+        f"{name} are {by:.6g} times what they should be"
+        for name, by in told
+        if abs(by - 1) > FACTOR
+    ]
+    return " and ".join(words)
+
+
+def _describe_moved(known: Sequence[tuple[Case, Floats, Turned]], waves: Sequence[Waves]) -> str:
+    """Say that cosines or sines alone are those of the next position, or of the one before."""
+    if all(_are_near(each.cos, each.cos_asked, each.near) for each in waves):
+        wave, kept = "sines", "cosines"
+    elif all(_are_near(each.sin, each.sin_asked, each.near) for each in waves):
+        wave, kept = "cosines", "sines"
+    else:
+        return ""
+    for step, which in ((1, "the next position"), (-1, "the position before")):
+        if all(_is_moved(*answer, wave, step) for answer in known):
+            return f"{wave} are those of {which}, {kept} are right"
+    return f"{kept} are right, {wave} are not"
+
+
+def _is_moved(case: Case, output: Floats, turned: Turned, wave: str, step: int) -> bool:
+    """Return whether one of the two tables is a row further on."""
+    positions = case.arguments.get("positions")
+    if positions is None or positions.dtype.kind != "i":
+        return False
+    other = read_turning(case.with_arguments(positions=positions + step))
+    if other is None:
+        return False
+    cos = other.cos if wave == "cosines" else turned.cos
+    sin = other.sin if wave == "sines" else turned.sin
+    model = replace(turned, cos=cos, sin=sin).right
+    return differs(case, model) and residual_of(case, output, model) <= 1
 
 
 def _describe_still(known: Sequence[tuple[Case, Floats, Turned]]) -> str:

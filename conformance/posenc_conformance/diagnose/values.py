@@ -11,6 +11,10 @@ from posenc_conformance.judge.arrays import DTYPES, PRECISE, Floats, round_to
 from posenc_conformance.judge.case import Case
 
 SHORT = ("bfloat16", "float16", "float32")
+SEVERAL = ("rotary", "in-place", "layer", "scores", "sum")
+"""Kinds of calls that round several times: products, and their sums."""
+STEPS = 4.0
+"""Bounds of a short dtype that a result may be off by if several steps are rounded to it."""
 FEWEST = 8
 """Fewest values from which a common factor is reported."""
 
@@ -26,7 +30,12 @@ def describe_values(answers: Sequence[tuple[Case, Floats]]) -> str:
     for dtype in SHORT:
         if answers and all(_is_rounded(*each, dtype) for each in answers):
             return f"every value is rounded to {dtype}"
+    for dtype in SHORT:
+        if answers and all(_is_rounded(*each, dtype, STEPS) for each in answers):
+            return f"every value is one of {dtype}, and is as near as several roundings to it leave"
     if description := _describe_mean(answers):
+        return description
+    if description := _describe_added(answers):
         return description
     factors = [_factor(*each) for each in answers]
     if not any(factors) or sum(output.size for _, output in answers) < FEWEST:
@@ -39,6 +48,21 @@ def describe_values(answers: Sequence[tuple[Case, Floats]]) -> str:
         differs(case, model) for case, _, model in models
     ):
         return f"every value is {apart(factor, 1, digits=6)[0]} times what it should be"
+    return ""
+
+
+def _describe_added(answers: Sequence[tuple[Case, Floats]]) -> str:
+    """Say in words that a number is added to all values of all results; empty if none is."""
+    if any(case.dtype not in DTYPES for case, _ in answers):
+        return ""
+    off = [(output - case.truth)[case.judged & np.isfinite(case.truth)] for case, output in answers]
+    every = np.concatenate([each.ravel() for each in off]) if off else np.zeros(0)
+    if len(every) < FEWEST or not np.isfinite(every).all():
+        return ""
+    number = float(f"{np.median(every):.6g}")
+    models = [(case, output, case.truth + number) for case, output in answers]
+    if number and all(residual_of(*each) <= 1 and differs(each[0], each[2]) for each in models):
+        return f"{abs(number):g} is {'added to' if number > 0 else 'taken from'} every value"
     return ""
 
 
@@ -70,16 +94,21 @@ MEANS: Mapping[str, Callable[[Case], int]] = {
 """Possible divisors of a sum."""
 
 
-def _is_rounded(case: Case, output: Floats, dtype: str) -> bool:
-    """Return whether a result has values of a shorter dtype, not all 0, and is right in it."""
+def _is_rounded(case: Case, output: Floats, dtype: str, steps: float = 1.0) -> bool:
+    """Return whether a result has values of a shorter dtype, not all 0, and is right in it.
+
+    It is right if it is within so many bounds of the short dtype.
+    """
     if case.dtype not in PRECISE or case.dtype == dtype or not output.any():
         return False
     if not np.array_equal(round_to(output, dtype), output):
         return False
+    short = case.with_fields(dtype=dtype)
+    if steps > 1:
+        return case.call.kind in SEVERAL and residual_of(short, output, case.truth) <= steps
     held = case.judged & (round_to(case.truth, dtype) == case.truth)
     if (output != case.truth)[held].any():  # rounding changes no number that the dtype holds
         return False
-    short = case.with_fields(dtype=dtype)
     return residual_of(short, output, case.truth) <= 1
 
 

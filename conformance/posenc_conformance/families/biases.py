@@ -91,6 +91,7 @@ class DistanceBias:
 
     def _from_queries(self, case: Case, query: Integers) -> Iterator[Floats]:
         yield self.at(case, distances(case, query))
+        yield self.at(case, np.abs(lags(case, query)).astype(np.float64))
 
     def _shifted(self, case: Case, shift: int) -> Floats:
         return self.at(case, distances(case, queries(case) + shift))

@@ -194,6 +194,32 @@ def queries_from_zero(case: Case, got: Floats) -> Iterator[Prediction]:
             yield predicted(model.explanation, model.output[:q_len])
 
 
+def queries_elsewhere(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict queries that start at another position than 0 and the right one, if only one fits."""
+    q_len, k_len = int(case.arguments["q_len"]), int(case.arguments["k_len"])
+    if got.shape != (q_len, k_len):
+        return
+    whole = case.with_arguments(q_len=k_len).truth
+    starts = range(1, k_len - q_len)
+    fitting = [start for start in starts if np.array_equal(whole[start : start + q_len], got)]
+    if len(fitting) == 1:
+        words = f"matches queries that start at position {fitting[0]}; the first is {k_len - q_len}"
+        yield predicted(words, whole[fitting[0] : fitting[0] + q_len])
+
+
+def first_keys_kept(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict some first keys that every later query sees, like attention sinks."""
+    query, key = places(case)
+    if got.shape != case.shape or not got.size:
+        return
+    hidden = np.flatnonzero(got[-1] == 0)
+    count = int(hidden[0]) if len(hidden) else 0
+    if count:
+        noun = "key is" if count == 1 else f"{count} keys are"
+        words = f"matches the mask in which the first {noun} always seen"
+        yield predicted(words, right(case) | ((key < count) & (key <= query)))
+
+
 def future_visible(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict attention to keys after the query.
 
@@ -213,6 +239,10 @@ def itself_hidden(case: Case, got: Floats) -> Iterator[Prediction]:
     yield predicted(
         "matches the mask without the query's own position", right(case) & (key != query)
     )
+
+
+READINGS: tuple[DeviationModel, ...] = (queries_elsewhere, first_keys_kept)
+"""Models of mistakes that are possible in every mask, for which it has no id."""
 
 
 def off_by_one(name: str, words: str) -> DeviationModel:

@@ -10,6 +10,7 @@ from posenc_conformance.families.rotary import (
     Pair,
     Rotation,
     channels,
+    progression,
     rotary_dim,
     widths_of,
 )
@@ -78,6 +79,81 @@ def tables_mixed(rotation: Rotation) -> DeviationModel:
                 return ErrorTerms(own.scale, angle)
 
             yield Prediction(words, out, terms=terms)
+
+    return models
+
+
+TURNS = (3.14, 3.1415, 3.14159, 3.1416, 22 / 7)
+"""Numbers that code may have for π."""
+
+
+def reduced(rotation: Rotation) -> DeviationModel:
+    """Make a model that predicts angles reduced by whole turns of an inexact π."""
+
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
+        angles = rotation.angles(case)
+        for half in TURNS:
+            words = f"matches angles reduced by whole turns of 2·{half:.6g}"
+            yield rotation.predict(case, words, angles % (2 * half))
+
+    return models
+
+
+def cut_from_wider(rotation: Rotation) -> DeviationModel:
+    """Make a model that predicts a table tiled in halves for a wider head, cut to this one."""
+
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
+        x, rotated = case.arguments["x"], rotary_dim(case)
+        base = case.arguments.get("base", 10000.0)
+        if case.conventions["layout"] != "half" or case.call.kind == "gradient":
+            return
+        for wide in (2 * rotated, 4 * rotated):
+            omega = np.asarray(base ** (-2 * np.arange(rotated) / wide))
+            angles = case.arguments["positions"][..., None] * omega
+            out = x.copy()
+            pairs = channels(rotated, "half")
+            out[..., :rotated] = turned_by_channel(x[..., :rotated], angles, pairs)
+            words = f"matches the first {rotated} columns of a table for {wide} channels"
+            yield Prediction(words, out)
+
+    return models
+
+
+def row_by_row(rotation: Rotation) -> DeviationModel:
+    """Make a model that predicts plain frequencies for rows before or beyond a length."""
+
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
+        length = case.arguments.get("original_max_position_embeddings")
+        if length is None:
+            return
+        plain = progression(case.arguments["base"], rotary_dim(case))
+        places, own = rotation.places(case), rotation.frequencies(case)
+        for words, omega in (
+            ("from the original length on", np.where(np.abs(places) >= length, plain, own)),
+            ("before the original length", np.where(np.abs(places) < length, plain, own)),
+        ):
+            told = f"matches plain frequencies {words}, scaled ones elsewhere"
+            yield rotation.predict(case, told, places * omega)
+
+    return models
+
+
+HEADS = (16, 32, 48, 64, 80, 96, 128, 160, 192, 256)
+"""Sizes of heads whose frequencies code may contain."""
+
+
+def of_other_heads(rotation: Rotation) -> DeviationModel:
+    """Make a model that predicts the frequencies of a head of another size, repeated or cut."""
+
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
+        rotated, base = rotary_dim(case), case.arguments.get("base", 10000.0)
+        for size in HEADS:
+            if size != rotated:
+                own = progression(base, size)
+                omega = np.resize(own, rotated // 2)
+                how = "from the first on again" if size < rotated else "of which the last are left"
+                words = f"matches the frequencies of a head of {size}, {how}"
+                yield rotation.with_frequencies(case, omega, words)
 
     return models
 

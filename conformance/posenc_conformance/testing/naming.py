@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from posenc_conformance.diagnose.constants import describe_other_number
 from posenc_conformance.diagnose.diagnosis import (
     LARGEST_PAIRED,
     NONE,
@@ -18,9 +19,10 @@ from posenc_conformance.diagnose.diagnosis import (
     is_result_of,
     to_diagnosis,
 )
+from posenc_conformance.diagnose.given import describe_viewed
 from posenc_conformance.diagnose.moved_axes import describe_places_on_axes
 from posenc_conformance.diagnose.part_of_head import describe_part_of_head
-from posenc_conformance.diagnose.recover import CAUSES, PLACES, recover
+from posenc_conformance.diagnose.recover import CAUSES, LAST, PLACES, recover
 from posenc_conformance.diagnose.rows import (
     RULES,
     describe_only_row,
@@ -49,6 +51,10 @@ LARGEST_WHOLE = 2**15
 """Largest result, in values, of which all rows are looked at where a few have no name."""
 UNLIKELY = 0.5
 """Residual that is more than rounding leaves, if another mistake leaves less than half of it."""
+QUICK = ("bias", "sparse")
+"""Families whose models take little time, so that pairs of them are tried on whole results."""
+LARGEST_QUICK = 2**17
+"""Largest whole result, in values, on which they are."""
 INDICES = 4
 """Leading indices that are looked at, and listed, where no known mistake explains a result."""
 ROWS_OF_ALL = 512
@@ -69,12 +75,16 @@ def name_mistake(case: Case, output: Floats, index: tuple[int, ...]) -> Diagnosi
     if not fits and part.size > LARGEST_PAIRED:
         fewer = sample(case, output, index, ROWS_OF_PAIRS, heads=1)
         is_part = fewer[1].size < part.size
-        most = np.inf if is_part else None
+        is_quick = case.scheme.family in QUICK and part.size <= LARGEST_QUICK
+        most = np.inf if is_part or is_quick else None
         fits = _of_call(find_fits(*fewer, largest_paired=most, is_pair=is_part))
     if few is not case:
         many = sample(case, output, index, ROWS_OF_ALL)
         ids = dict.fromkeys(fit.deviation for fit in fits)
         fits = [fit for id in ids for fit in _fits_of_whole(id, (case, output), many)]
+    is_odd = bool(fits) and all(map(_has_odd_base, fits))  # another number may have made it
+    if is_odd and (words := describe_other_number([(few, part)])):
+        return to_diagnosis([], NONE, words)
     if fits and not all("+" in fit.deviation for fit in fits):
         return to_diagnosis(_likeliest_first(fits))
     if words := _describe_one_cause(case, output, index):
@@ -86,7 +96,7 @@ def _describe_one_cause(case: Case, output: Floats, index: tuple[int, ...]) -> s
     """Describe a mistake without an id that is simpler than any two; empty if none fits."""
     if words := describe_part_of_head([(case, output)]):
         return words
-    if words := describe_places_on_axes(case, output):
+    if words := describe_viewed([(case, output)]) or describe_places_on_axes(case, output):
         return words
     positions = case.arguments.get("positions")
     if positions is None or positions.dtype.kind != "i":
@@ -117,12 +127,14 @@ def _describe(case: Case, output: Floats, index: tuple[int, ...]) -> str:
     words = "" if read or not holds_everywhere(rule, case, output) else words
     if (rule is None or not words) and (unturned := describe_unturned(case, output)):
         return unturned
-    words = words or recover([sample(case, output, index, ROWS, heads=1)], readers=CAUSES)
+    few = [sample(case, output, index, ROWS, heads=1)]
+    words = words or recover(few, readers=CAUSES)
     if words and len(wrong) < count and not _are_all_of_one(case, wrong):
         listed = ", ".join(str(each) for each in wrong[:INDICES]) + ", …" * (len(wrong) > INDICES)
         noun = "index" if len(wrong) == 1 else "indices"
         return f"at leading {noun} {listed} {words}; all others are right"
-    return words or recover(whole, readers=PLACES) or describe_only_row(case, output)
+    words = words or recover(whole, readers=PLACES) or describe_only_row(case, output)
+    return words or recover(few, readers=LAST)
 
 
 def _are_all_of_one(case: Case, wrong: Sequence[tuple[int, ...]]) -> bool:
@@ -150,6 +162,14 @@ def _likeliest_first(fits: Sequence[Fit]) -> list[Fit]:
     """
     least = min((fit.residual for fit in fits if not any(fit.constants)), default=1.0)
     return sorted(fits, key=lambda fit: fit.residual > max(UNLIKELY, 2 * least))
+
+
+def _has_odd_base(fit: Fit) -> bool:
+    """Return whether a fit has a base that nobody would write."""
+    return any(
+        number is not None and number[0] == "base" and number[1] != float(f"{number[1]:.2g}")
+        for number in fit.constants
+    )
 
 
 def _of_call(fits: Sequence[Fit]) -> list[Fit]:

@@ -379,6 +379,25 @@ def odd_channel_exponent(case: Case, got: Floats) -> Iterator[Prediction]:
     yield _channel_by_channel(case, words, 1)
 
 
+def next_frequency(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict cosines that have the frequency of the next pair, where the last pair has none."""
+    pair, kind = channels(case)
+    moved = pair + (kind == COS)
+    if case.arguments["dim"] % 2 and moved.max() < len(exponents(case)):
+        theta = np.outer(places(case), frequencies(case))[:, moved]
+        waves = np.where(kind == SIN, np.sin(theta), np.cos(theta))
+        output = np.where(kind == ZERO, 0.0, factor(case) * waves)
+        words = "matches a cosine with the frequency of the next pair"
+        yield Prediction(words, output, terms=lambda: terms_of(case, theta))
+
+
+def other_odd_rule(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another rule for an odd number of channels."""
+    if case.arguments["dim"] % 2 and "odd_dim" in case.conventions:
+        words = "matches the rule {value} for an odd number of channels; {claimed} was claimed"
+        yield from other_conventions("odd_dim", words)(case, got)
+
+
 def channel_for_pair(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict an exponent with the channel number in place of the pair number."""
     words = "matches exponents 2c/d in channel c, with c in the place of the pair"
@@ -528,5 +547,6 @@ KNOWLEDGE = {
             "iterated-frequencies": iterated_frequencies,
             "cancelling-logarithms": cancelling_logarithms,
         },
+        readings=(other_odd_rule, next_frequency),
     ),
 }

@@ -328,6 +328,63 @@ def waves_in_other_layout(case: Case, got: Floats) -> Iterator[Prediction]:
     )
 
 
+def one_side_unturned(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict rotary parts of which only those of queries, or only those of keys, are turned."""
+    _, q_len, k_len = shape(case)
+    lag = np.zeros((q_len, k_len))
+    query, key = np.arange(k_len - q_len, k_len)[:, None] + lag, np.arange(k_len) + lag
+    for words, places in (("keys", query), ("queries", -key)):
+        at = replace(right(case), lag=places)
+        yield Prediction(f"matches rotary parts of {words} that are not turned", at.logits())
+
+
+def other_width(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict frequencies of the whole head, or half of each rotary part as a head of its own."""
+    at, (nope, rope) = right(case), parts(case)
+    if case.arguments.get("factor") is not None:
+        return
+    base, half = case.arguments["base"], rope // 4 * 2
+    whole = progression(base, nope + rope)[: rope // 2]
+    words = f"matches frequencies of all {nope + rope} channels of the head, not of {rope}"
+    yield Prediction(words, replace(at, omega=whole).logits())
+    if not half:
+        return
+    shared = np.broadcast_to(at.k_rope, (len(at.q_rope), *at.k_rope.shape[-2:]))
+    for which, own in (("first", slice(0, half)), ("last", slice(rope - half, rope))):
+        rest = np.setdiff1d(np.arange(rope), np.arange(rope)[own])
+        changed = replace(
+            at,
+            q_nope=np.concatenate([at.q_nope, at.q_rope[..., rest]], axis=-1),
+            k_nope=np.concatenate([at.k_nope, shared[..., rest]], axis=-1),
+            q_rope=at.q_rope[..., own],
+            k_rope=at.k_rope[..., own],
+            omega=progression(base, half),
+        )
+        words = f"matches only the {which} {half} of {rope} channels turned, like a head of {half}"
+        yield Prediction(words, changed.logits())
+
+
+def layouts_differ(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict queries turned in one layout and keys in another."""
+    at, rope = right(case), parts(case)[1]
+    _, q_len, k_len = shape(case)
+
+    def turned(x: Floats, places: Floats, layout: str) -> Floats:
+        first, second = channels(rope, layout)
+        pairs = x[..., first] + 1j * x[..., second]
+        pairs = pairs * np.exp(1j * places[:, None] * at.omega)
+        out = np.empty(x.shape)
+        out[..., first], out[..., second] = pairs.real, pairs.imag
+        return out
+
+    for of_q, of_k in (("half", "interleaved"), ("interleaved", "half")):
+        q = turned(at.q_rope, np.arange(k_len - q_len, k_len, dtype=np.float64), of_q)
+        k = turned(at.k_rope, np.arange(k_len, dtype=np.float64), of_k)
+        position = np.einsum("hic,jc->hij", q, k)
+        words = f"matches queries turned in the {of_q} layout, and keys in the {of_k} one"
+        yield Prediction(words, (at.content() + at.alone * position) * at.all)
+
+
 def low_precision(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict positions, frequencies or angles in a narrow dtype, and tables of them."""
     at, (_, q_len, k_len) = right(case), shape(case)
@@ -379,7 +436,7 @@ KNOWLEDGE = {
             "heads-share-the-rotary-key": heads_share,
             "last-queries": last_ones,
         },
-        readings=(low_precision,),
+        readings=(one_side_unturned, other_width, layouts_differ, low_precision),
         deviations={
             "mscale-missing": all_by(
                 "matches logits without the square of mscale", lambda case: 1.0

@@ -323,9 +323,21 @@ def from_queries(case: Case, query: Integers) -> Iterator[Floats]:
     slopes, lag = slope_of_each_head(case)[:, None, None], lags(case, query)
     if case.conventions["form"] == "symmetric":
         yield -slopes * np.abs(lag)
+        yield -slopes * lag
     elif case.conventions["form"] == "causal":
         yield -slopes * lag
         yield -slopes * np.maximum(lag, 0)
+
+
+def slopes_along(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict slopes that belong to keys or queries, where there are as many of them as heads."""
+    slopes = slope_of_each_head(case)
+    own = ("its", distances(case))
+    steps = (own, ("the magnitude of its", -np.abs(lags(case))), ("its signed", -lags(case)))
+    for by, noun, name in ((slopes, "key", "k_len"), (slopes[:, None], "query", "q_len")):
+        for which, step in steps if case.parameter(name) == len(slopes) else ():
+            words = f"matches a slope for each {noun}, not for each head, times {which} distance"
+            yield Prediction(words, np.broadcast_to(by * step, case.shape))
 
 
 def shifted(case: Case, shift: int) -> Floats:
@@ -413,6 +425,7 @@ KNOWLEDGE = {
             "bias-slopes-spread-wrongly": bias_slopes_models,
             "narrow-bias": narrow_bias,
         },
+        readings=(slopes_along,),
     ),
     "alibi_bias_vjp": CallKnowledge(
         error_terms=vjp_error_terms,

@@ -281,7 +281,8 @@ def vjp_of_bias(trial: Trial) -> None:
 
 def from_queries(case: Case, query: Integers) -> Iterator[Floats]:
     """Yield the bias for queries at these positions."""
-    yield network(case, psi(case, distances(case, query)) / divisor(case, query))
+    for distance in (distances(case, query), np.abs(lags(case, query))):
+        yield network(case, psi(case, distance) / divisor(case, query))
 
 
 def shifted(case: Case, shift: int) -> Floats:
@@ -317,6 +318,13 @@ def one_normalizer(case: Case, got: Floats) -> Iterator[Prediction]:
         ("the number of keys as normalizer of all queries", divisor(case, last + 1)),
     ):
         yield Prediction(f"matches {words}", network(case, lag / whole))
+
+
+def normalizer_of_key(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a normaliser from the key's position in place of the query's."""
+    keys = np.arange(case.arguments["k_len"], dtype=np.float64)[None]
+    bias = network(case, psi(case, distances(case)) / divisor(case, keys))
+    yield Prediction("matches a normalizer of the key's position, not the query's", bias)
 
 
 def ratio_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -424,6 +432,7 @@ KNOWLEDGE = {
             "sign-flipped": negated("matches the bias with the sign flipped"),
             "narrow-input": narrow_input,
         },
+        readings=(normalizer_of_key,),
     ),
     "fire_bias_vjp": CallKnowledge(
         error_terms=vjp_error_terms,

@@ -225,6 +225,17 @@ def logarithm_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
     yield Prediction("matches r2 in place of 1", np.asarray(-r1 * np.log(r2 + distance)))
 
 
+def without_one(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a logarithm without the 1, of any value where the distance is 0."""
+    if case.conventions["form"] != "log" or got.shape != case.shape:
+        return
+    distance = np.broadcast_to(distances(case), case.shape)
+    inside = per_head(case, "r2") * np.where(distance > 0, distance, 1.0)
+    output = np.where(distance > 0, -per_head(case, "r1") * np.log(inside), got)
+    if (distance > 0).any():
+        yield Prediction("matches ln(r2 |i - j|), without 1 added inside", output)
+
+
 def narrow_bias(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict distances, the bias or every step in a narrow dtype."""
     r1, r2, distance = per_head(case, "r1"), per_head(case, "r2"), distances(case)
@@ -313,6 +324,7 @@ KNOWLEDGE = {
             "numbers-clamped": clamped,
             "narrow-bias": narrow_bias,
         },
+        readings=(without_one,),
     ),
     "kerple_bias_vjp": CallKnowledge(
         error_terms=vjp_error_terms,

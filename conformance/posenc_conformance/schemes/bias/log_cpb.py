@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from posenc_conformance.families.biases import heads_apart
+from posenc_conformance.families.layers import gelu, tanh_formula
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, fine, round_to
 from posenc_conformance.judge.bounded import Exact
@@ -428,6 +429,21 @@ def other_outputs(case: Case, got: Floats) -> Iterator[Prediction]:
         yield Prediction(f"matches {words}", spread(case, output))
 
 
+def other_activation(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a network with another function in place of the ReLU."""
+    w1, b1, w2 = (case.arguments[name] for name in ("w1", "b1", "w2"))
+    hidden = np.stack(coordinates(case), axis=-1) @ w1.T + b1
+    for words, active in (
+        ("GELU", gelu(hidden)),
+        ("the tanh formula of GELU", tanh_formula(hidden)),
+        ("SiLU", hidden * sigmoid(hidden)),
+        ("a hyperbolic tangent", np.tanh(hidden)),
+    ):
+        answer = np.asarray(w2 @ active.T)
+        output = 16 * sigmoid(answer) if through_sigmoid(case) else answer
+        yield Prediction(f"matches a network with {words} in place of ReLU", spread(case, output))
+
+
 def without_relu(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict a network of two linear layers, without the ReLU."""
     answer = answers(case, coordinates(case), relu=False)
@@ -492,6 +508,7 @@ KNOWLEDGE = {
             "output-swapped": other_outputs,
             "relu-left-out": without_relu,
         },
+        readings=(other_activation,),
     ),
     "log_cpb_coordinates": CallKnowledge(
         error_terms=coordinate_terms,

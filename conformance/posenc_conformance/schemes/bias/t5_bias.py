@@ -267,6 +267,23 @@ def other_buckets(case: Case, got: Floats) -> Iterator[Prediction]:
             yield from predict_case(other, f"matches buckets of a table of {buckets}")
 
 
+def not_halved(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict both directions with all buckets each, keys after the query further on."""
+    if case.conventions["direction"] != "bidirectional":
+        return
+    relative, buckets = case.arguments["relative_position"], int(case.arguments["num_buckets"])
+    one_way = case.with_conventions(direction="causal")
+    behind = one_way.with_arguments(relative_position=-np.abs(relative))
+    for more in (buckets // 2, buckets):
+        for most in (buckets - 1, more + buckets - 1):
+            words = (
+                f"matches all {buckets} buckets for each direction, not half of them, later keys "
+                f"are {more} further on, at most at {most}"
+            )
+            output = np.minimum(behind.truth + more * (relative > 0), most)
+            yield Prediction(words, np.asarray(output, np.float64))
+
+
 def logarithms(ratio: Floats, limit: float, wide: int, dtype: str) -> dict[str, Floats]:
     """Compute wide * ln(ratio)/ln(limit) in a narrow dtype, in several ways.
 
@@ -389,7 +406,7 @@ KNOWLEDGE = {
             "wrong-max-distance": other_distance,
             "inexact-logarithm": by_logarithm,
         },
-        readings=(other_buckets,),
+        readings=(other_buckets, not_halved),
     ),
     "t5_bias": CallKnowledge(
         error_terms=exact_terms,
@@ -411,7 +428,7 @@ KNOWLEDGE = {
             "wrong-max-distance": other_distance,
             "inexact-logarithm": through_buckets(by_logarithm),
         },
-        readings=(through_buckets(other_buckets),),
+        readings=(through_buckets(other_buckets), through_buckets(not_halved)),
     ),
     "t5_bias_vjp": CallKnowledge(
         error_terms=table_vjp_terms(rows_of),

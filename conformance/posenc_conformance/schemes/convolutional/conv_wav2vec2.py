@@ -150,6 +150,8 @@ def norm_axis(case: Case, got: Floats) -> Iterator[Prediction]:
     ):
         w = g * v / np.sqrt((v * v).sum(axis=axes, keepdims=True))
         yield Prediction(f"matches a norm {words}", weighted_by(case, w))
+        averaged = weighted_by(case, w / g * g.mean())
+        yield Prediction(f"matches a norm {words}, and the mean of weight_g", averaged)
 
 
 def norm_missing(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -164,13 +166,14 @@ def norm_missing(case: Case, got: Floats) -> Iterator[Prediction]:
 def groups_interleaved(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict groups of every ``groups``-th channel, of inputs only or of outputs as well."""
     x, groups = case.arguments["x"], case.arguments["groups"]
-    dealt = np.arange(x.shape[-1]).reshape(-1, groups).T.ravel()
-    z = convolved(x[..., dealt], per_tap(case), groups)
-    text = f"matches groups of every {groups}th channel"
-    yield Prediction(f"{text} on reading", x + gelu(z + case.arguments["bias"]))
-    back = np.empty_like(z)
-    back[..., dealt] = z
-    yield Prediction(text, x + gelu(back + case.arguments["bias"]))
+    for every in (groups, x.shape[-1] // groups):
+        dealt = np.arange(x.shape[-1]).reshape(-1, every).T.ravel()
+        z = convolved(x[..., dealt], per_tap(case), groups)
+        text = f"matches groups of every {every}th channel"
+        yield Prediction(f"{text} on reading", x + gelu(z + case.arguments["bias"]))
+        back = np.empty_like(z)
+        back[..., dealt] = z
+        yield Prediction(text, x + gelu(back + case.arguments["bias"]))
 
 
 # HuBERT's batch normalisation.
@@ -650,6 +653,12 @@ KNOWLEDGE = {
             "hubert-gelu-tanh": gelu_tanh,
             "hubert-first-frame-dropped": first_frame_dropped,
         },
+        readings=(
+            hubert_model(
+                "matches a norm of what the convolution gives, not of what it reads",
+                lambda case: normalised(case, after_norm(case, case.arguments["x"]), spread(case)),
+            ),
+        ),
     ),
     "conv_data2vec": CallKnowledge(
         error_terms=data2vec_terms,

@@ -191,6 +191,23 @@ def other_sizes(case: Case, got: Floats) -> Iterator[Prediction]:
             )
 
 
+def buckets_of_t5(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict T5's buckets, signed or with half of them for each direction."""
+    side, limit = mid_of(case), case.arguments["max_relative_positions"]
+    relative, mid = case.arguments["relative_position"], side // 2
+    if not 0 < mid < limit:
+        return
+    distance = np.abs(relative)
+    steps = np.log(np.maximum(distance, mid) / mid) / np.log(limit / mid) * (side - mid)
+    bucket = np.where(distance < mid, distance, np.minimum(mid + np.floor(steps), side - 1))
+    for words, output in (
+        (", with the sign of the distance", np.sign(relative) * bucket),
+        (", later keys in the second half", bucket + side * (relative < 0)),
+        (", earlier keys in the second half", bucket + side * (relative > 0)),
+    ):
+        yield Prediction(f"matches T5's buckets{words}", np.asarray(output, np.float64))
+
+
 def narrow_logarithm(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict logarithms in bfloat16 or float16."""
     limit, mid = case.arguments["max_relative_positions"] - 1, mid_of(case)
@@ -490,6 +507,21 @@ def p2c_transposed(case: Case, got: Floats) -> Iterator[Prediction]:
     )
 
 
+def one_term_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict one of the terms with positions read for the other sign, or not transposed."""
+    index = index_of(case)
+    rows = p2c_of(case, index)
+    c2c, c2p, p2c = terms(case, index, rows, case.arguments)
+    other = terms(case, index.T, rows, case.arguments)[1]
+    by_key = np.swapaxes(terms(case, index, rows.T, case.arguments)[2], 1, 2)
+    for words, total in (
+        ("content to position at key minus query", c2c + other + p2c),
+        ("position to content that is not transposed back", c2c + c2p + by_key),
+        ("position to content transposed, rows and all", c2c + c2p + np.swapaxes(p2c, 1, 2)),
+    ):
+        yield Prediction(f"matches {words}", total / divisor(case))
+
+
 far_swapped = other_conventions("far", "matches {value} buckets; {claimed} was claimed")
 
 
@@ -536,6 +568,7 @@ KNOWLEDGE = {
             "bucket-sizes": other_sizes,
             "bucket-narrow-logarithm": narrow_logarithm,
         },
+        readings=(buckets_of_t5,),
     ),
     "deberta_scores": CallKnowledge(
         error_terms=score_terms,
@@ -557,6 +590,7 @@ KNOWLEDGE = {
             **shared("wrong-scale"),
             "clip-wrong": clip_wrong,
         },
+        readings=(one_term_wrong,),
     ),
     "deberta_v2_scores": CallKnowledge(
         error_terms=score_terms,
@@ -578,5 +612,6 @@ KNOWLEDGE = {
             "buckets-missing": buckets_missing,
             "buckets-wrong": buckets_wrong,
         },
+        readings=(one_term_wrong,),
     ),
 }

@@ -169,6 +169,28 @@ def shift_off_by_one(case: Case, got: Floats) -> Iterator[Prediction]:
         yield Prediction(f"matches rows moved {words} in memory", flat[..., place])
 
 
+def padded(columns: Floats) -> dict[str, Floats]:
+    """Return scores after a column of zeros and a new view, without the first row or the last."""
+    *leading, q_len, count = columns.shape
+    wide = np.concatenate([np.zeros((*leading, q_len, 1)), columns], axis=-1)
+    flat = wide.reshape(*leading, -1)
+    return {
+        "first": flat[..., q_len:].reshape(columns.shape),
+        "last": flat[..., : q_len * count].reshape(columns.shape),
+    }
+
+
+def cut_elsewhere(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another row or other columns cut off after the shift in memory."""
+    keys = case.shape[-1]
+    for row, moved in padded(case.arguments["x"]).items():
+        for which, columns in (("first", moved[..., :keys]), ("last", moved[..., -keys:])):
+            words = f"matches scores padded and viewed anew without the {row} row"
+            if moved.shape[-1] > keys:
+                words += f", and of them the {which} {keys} columns"
+            yield Prediction(words, columns)
+
+
 def frequencies(case: Case) -> Floats:
     """Compute the frequency of each channel's sinusoid, in radians per position."""
     dim = case.arguments["w_kr"].shape[1]
@@ -481,6 +503,16 @@ def garbage_ahead(case: Case, got: Floats) -> Iterator[Prediction]:
     )
 
 
+def last_row_cut(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the shift in memory that cuts off the last row, not the first."""
+    u, v = case.arguments["u"], case.arguments["v"]
+    listed_waves = waves(case, clamped(case, listed(case)), frequencies(case))
+    every = np.broadcast_to(listed_waves, (case.shape[1], *listed_waves.shape))
+    moved = padded(position(case, v, every))["last"][..., : case.shape[2]]
+    words = "matches scores padded and viewed anew without the last row, not the first"
+    yield Prediction(words, scaled(case, content(case, u) + moved))
+
+
 def terms_missing(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict one or two of the four terms left out."""
     u, v = case.arguments["u"], case.arguments["v"]
@@ -600,6 +632,7 @@ KNOWLEDGE = {
             "shift-ascending": shift_ascending,
             "shift-off-by-one": shift_off_by_one,
         },
+        readings=(cut_elsewhere,),
     ),
     "transformer_xl_scores": CallKnowledge(
         error_terms=score_terms,
@@ -642,5 +675,6 @@ KNOWLEDGE = {
             "wrong-frequencies": wrong_frequencies,
             "narrow-distances": narrow_distances,
         },
+        readings=(last_row_cut,),
     ),
 }

@@ -31,7 +31,7 @@ from posenc_conformance.families.rotary import (
     written_channels,
 )
 from posenc_conformance.families.rotary_scaling import SMALLEST_NORMAL
-from posenc_conformance.families.rotary_tables import backward_readings
+from posenc_conformance.families.rotary_tables import backward_readings, reduced
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
@@ -263,6 +263,15 @@ def choice_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
     yield ROTATION.with_frequencies(case, plain / other, words)
 
 
+def backward_choice_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a gradient turned back by the other list of factors."""
+    used, right = ("short", "long") if is_long(case) else ("long", "short")
+    plain = progression(case.arguments["base"], rotary_dim(case))
+    omega = plain / case.arguments[f"{used}_factors"]
+    words = f"matches the gradient turned back by the {used} factors, not the {right} ones"
+    yield BACKWARD.with_frequencies(case, omega, words)
+
+
 def choice_by_row(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict factors chosen for each row by its own position."""
     inputs = case.arguments
@@ -364,6 +373,7 @@ KNOWLEDGE = {
         sweep=sweep,
         sizes=sizes,
         frequencies=ROTATION.read_frequencies,
+        readings=(reduced(ROTATION),),
         invariants={
             "length": ROTATION.isometry,
             "unturned-at-zero": ROTATION.identity_at_zero,
@@ -400,7 +410,7 @@ KNOWLEDGE = {
         sweep=small_head(sweep),
         sizes=backward_sizes,
         frequencies=BACKWARD.read_frequencies,
-        readings=backward_readings(BACKWARD),
+        readings=(backward_choice_swapped, *backward_readings(BACKWARD)),
         invariants=BACKWARD.backward_invariants,
         deviations=BACKWARD.backward_deviations
         | {

@@ -237,6 +237,13 @@ def unpermuted(case: Case, got: Floats) -> Iterator[Prediction]:
     yield Prediction("matches rows left as they were", np.concatenate(given(case)))
 
 
+def permuted_twice(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict rows permuted once more, as of weights that are in the wanted order already."""
+    once = wanted(case)
+    twice = both(case, lambda size: once(size)[once(size)])
+    yield Prediction("matches rows permuted twice", twice)
+
+
 def partial_ignored(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict all channels permuted where only some are rotated."""
     if rotated(case) < head_dim(case):
@@ -285,6 +292,7 @@ KNOWLEDGE = {
         shape=shape,
         invariants={"scores-stay": scores_stay, "heads-apart": heads_apart},
         deviations={**SHARED, "columns-permuted": columns},
+        readings=(permuted_twice,),
     ),
     "permute_qk_bias": CallKnowledge(
         error_terms=exact_terms,
@@ -295,5 +303,6 @@ KNOWLEDGE = {
         many=many_biases,
         invariants={"bias-scores-stay": scores_stay},
         deviations=dict(SHARED),
+        readings=(permuted_twice,),
     ),
 }

@@ -10,6 +10,7 @@ from posenc_conformance.diagnose.predictors import (
     rounded_angles,
     short_tables,
 )
+from posenc_conformance.families.layers import centred
 from posenc_conformance.families.rotary import (
     LAYOUT_SWAPPED,
     POLAR,
@@ -279,6 +280,14 @@ def one_weight_for_both(case: Case, got: Floats) -> Iterator[Prediction]:
         )
 
 
+def mean_subtracted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a layer norm: the mean is subtracted first."""
+    rows = centred(rows_of(case), (-1,))
+    mean = (rows**2).mean(axis=-1, keepdims=True)
+    rows = rows / np.sqrt(mean + case.arguments["eps"]) * factors(case)
+    yield Prediction("matches a layer norm: the mean of a row is subtracted", turned(case, rows))
+
+
 def norm_over_heads(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict one mean square for all heads of a token."""
     heads = len(case.arguments["q"])
@@ -321,7 +330,7 @@ KNOWLEDGE = {
             *case.arguments["q"].shape[1:],
         ),
         frequencies=read_frequencies,
-        readings=(low_precision,),
+        readings=(mean_subtracted, low_precision),
         tied=(("k", -3), ("q_weight", None), ("k_weight", None)),
         invariants={
             "heads-alone": heads_alone,

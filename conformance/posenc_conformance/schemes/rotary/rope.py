@@ -30,7 +30,13 @@ from posenc_conformance.families.rotary import (
     some_channels,
     written_channels,
 )
-from posenc_conformance.families.rotary_tables import backward_readings, tables_mixed
+from posenc_conformance.families.rotary_tables import (
+    backward_readings,
+    cut_from_wider,
+    of_other_heads,
+    reduced,
+    tables_mixed,
+)
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case
@@ -141,6 +147,14 @@ def iterated_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
     yield from iterated(places, omega, lambda angles: ROTATION.turned(case, angles))
 
 
+def part_of_an_angle(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict all angles of a single row multiplied; of several rows, frequencies are read."""
+    if case.arguments["positions"].size == 1:
+        for by in (1 / 8, 1 / 4, 1 / 2, 2, 4, 8):
+            words = f"matches angles {by:g} times as large as they should be"
+            yield ROTATION.predict(case, words, by * ROTATION.angles(case))
+
+
 def exponent_to_the_end(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict evenly spaced exponents that reach 1.
 
@@ -223,6 +237,12 @@ KNOWLEDGE = {
             "low-precision-angles": ROTATION.low_precision_angles,
             "iterated-frequencies": iterated_frequencies,
         },
+        readings=(
+            part_of_an_angle,
+            of_other_heads(ROTATION),
+            cut_from_wider(ROTATION),
+            reduced(ROTATION),
+        ),
     ),
     "rope_vjp": CallKnowledge(
         error_terms=BACKWARD.error_terms,

@@ -305,6 +305,14 @@ def by_one_row(case: Case, place: int) -> Case | None:
     return case.with_arguments(cos=inputs["cos"][rows], sin=inputs["sin"][rows])
 
 
+def read_by_turns(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict cosines and sines read by turns from rows of a cache that has them in halves."""
+    rows = case.arguments["cache"][case.arguments["rows"]]
+    for layout in ("half", "interleaved"):
+        words = f"matches cosines and sines read by turns from a row of the cache, {layout} pairs"
+        yield Prediction(words, by_pairs(case, rows[:, ::2], rows[:, 1::2], layout))
+
+
 KNOWLEDGE = {
     "rope_apply": CallKnowledge(
         error_terms=error_terms,
@@ -337,6 +345,7 @@ KNOWLEDGE = {
         sizes=sizes,
         invariants={"cache-quarter-turn": quarter_turn, "cache-order": cache_order},
         deviations=dict(SHARED),
+        readings=(read_by_turns,),
         places=lambda case: case.arguments["rows"],
         at_one=by_one_row,
     ),

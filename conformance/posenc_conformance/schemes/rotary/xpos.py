@@ -221,6 +221,15 @@ def zeta_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
         yield rescaled(case, other**power, f"matches {words}")
 
 
+def other_gamma(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another gamma than 0.4 in zeta."""
+    size, power = case.arguments["x"].shape[-1], exponents(case)
+    for tenths in (1, 2, 3, 5, 6, 7, 8, 9):
+        gamma = tenths / 10
+        other = (np.arange(0, size, 2) / size + gamma) / (1 + gamma)
+        yield rescaled(case, other**power, f"matches a gamma of {gamma:g} in zeta, not 0.4")
+
+
 def wrong_scale_base(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict another scale base."""
     claimed = case.arguments["scale_base"]
@@ -273,6 +282,7 @@ KNOWLEDGE = {
             "wrong-base": wrong_base,
             "low-precision-angles": ROTATION.low_precision_angles,
         },
+        readings=(other_gamma,),
     ),
     "xpos_vjp": CallKnowledge(
         error_terms=BACKWARD.error_terms,

@@ -8,6 +8,7 @@ import numpy as np
 from posenc_conformance.diagnose.predictors import other_conventions, predict_case
 from posenc_conformance.families.masks import (
     LONG,
+    READINGS,
     after_hops,
     future_visible,
     inverted,
@@ -122,6 +123,27 @@ def window_of_queries(case: Case, got: Floats) -> Iterator[Prediction]:
         )
 
 
+def whole_blocks(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict a window of whole blocks, as a kernel skips them: the last block of keys is whole."""
+    query, key = places(case)
+    before, after = sides(case)
+    for size in (2**power for power in range(1, 10)):
+        apart = (query // size - key // size) * size
+        for least, words in ((before + 1, "begun"), (before + 1 + size, "begun, and one more")):
+            seen = (apart < least) & (key <= query + after)
+            yield predicted(
+                f"matches whole blocks of {size} keys, where {words} in the window", seen
+            )
+
+
+def slots_compared(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict places in a rolling buffer compared in place of positions."""
+    query, key = places(case)
+    window = int(case.arguments["window"])
+    seen = (key % window <= query % window) & (key <= query)
+    yield predicted("matches places in a buffer of the window compared, not positions", seen)
+
+
 KNOWLEDGE = {
     "sliding_window": CallKnowledge(
         error_terms=exact_terms,
@@ -150,5 +172,6 @@ KNOWLEDGE = {
             "window-dropped": window_dropped,
             "inverted": inverted,
         },
+        readings=(*READINGS, whole_blocks, slots_compared),
     ),
 }
