@@ -181,7 +181,7 @@ def _history(some: list[Kept]) -> str:
     """Show the changes since an earlier judged release, if there is one."""
     changes = [_changes(report, before) for report in some if (before := earlier(report))]
     told = "".join(changes) or paragraph(
-        f"{html.escape(some[0].version)} is the first release that was judged."
+        f"No report of a release before {html.escape(some[0].version)} can be compared with this one."
     )
     return heading(2, "History", "history") + told
 

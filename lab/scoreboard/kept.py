@@ -67,11 +67,31 @@ class Kept:
 
     @property
     def version(self) -> str:
-        """The installed version of the library; the kit's version for its own examples."""
-        versions: Mapping[str, str] = self.report["implementation"]["versions"]
-        by_package = {_normalise(name): number for name, number in versions.items()}
-        kit: str = self.content["measured"]["kit"]
-        return by_package.get(_normalise(self.library.name)) or [kit, *by_package.values()][-1]
+        """The installed version of the library; the kit's version for its own examples.
+
+        The adapter may name the library's dependencies alone. Then the environment tells it.
+        """
+        named: Mapping[str, str] = self.report["implementation"]["versions"]
+        measured = self.content["measured"]
+        everything: Mapping[str, str] = measured["packages"] or {}
+        for versions in (named, everything):
+            if own := _distribution(self.library.name, versions):
+                return versions[own]
+        return [measured["kit"], *named.values()][-1]
+
+
+def _distribution(library: str, packages: Iterable[str]) -> str:
+    """Find the package of a library, such as flashinfer-python of flashinfer; empty if none fits.
+
+    One name may continue the other after a hyphen: transformers is that of transformers-compiled.
+    """
+    name = f"{_normalise(library)}-"
+    alike = [
+        package
+        for package in packages
+        if name.startswith(f"{_normalise(package)}-") or f"{_normalise(package)}-".startswith(name)
+    ]
+    return min(alike, key=lambda package: abs(len(package) - len(library)), default="")
 
 
 def place_of(name: str) -> Path:
