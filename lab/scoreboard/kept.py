@@ -67,17 +67,28 @@ class Kept:
 
     @property
     def version(self) -> str:
-        """The installed version of the library; the kit's version for its own examples.
-
-        The adapter may name the library's dependencies alone. Then the environment tells it.
-        """
+        """The installed version of the library; the kit's version for its own examples."""
         named: Mapping[str, str] = self.report["implementation"]["versions"]
-        measured = self.content["measured"]
-        everything: Mapping[str, str] = measured["packages"] or {}
-        for versions in (named, everything):
+        return self._own[1] or [self.content["measured"]["kit"], *named.values()][-1]
+
+    @property
+    def package(self) -> str:
+        """The library's package, which several rows may share; its name where it has none."""
+        return _normalise(self._own[0]) or self.library.name
+
+    @property
+    def _own(self) -> tuple[str, str]:
+        """The library's package and its version; both are empty where it has none.
+
+        The adapter may name the library's dependencies alone. Then the environment has it.
+        """
+        for versions in (
+            self.report["implementation"]["versions"],
+            self.content["measured"]["packages"] or {},
+        ):
             if own := _distribution(self.library.name, versions):
-                return versions[own]
-        return [measured["kit"], *named.values()][-1]
+                return own, versions[own]
+        return "", ""
 
 
 def _distribution(library: str, packages: Iterable[str]) -> str:
