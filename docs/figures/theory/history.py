@@ -20,7 +20,8 @@ NAMES = {
     "chi2022": "KERPLE", "li2024": "FIRE", "su2021": "RoPE", "sun2022": "xPos",
     "fang2023": "2-D", "barbero2024": "p-RoPE", "chen2023": "PI", "peng2023": "YaRN",
     "ding2024": "LongRoPE", "dubey2024": "Llama 3.1", "haviv2022": "none",
-    "mohamed2019": "speech", "kazemnejad2023": "compared", "golovneva2024": "CoPE", "baevski2020": "wav2vec 2.0",
+    "kazemnejad2023": "compared", "golovneva2024": "CoPE", "mohamed2019": "speech",
+    "baevski2020": "wav2vec 2.0",
     "chu2021": "CPVT", "child2019": "strided", "beltagy2020": "Longformer",
     "zaheer2020": "Big Bird", "jiang2023": "Mistral",
 }  # fmt: skip
