@@ -69,7 +69,7 @@ def trained(case: Case) -> Any:
     """What the model did before it was extended."""
     return posenc.rope(
         case.arguments["x"], case.arguments["positions"], base=10000.0,
-        layout=case.conventions["layout"],
+        layout=str(case.conventions["layout"]),
     )  # fmt: skip
 
 
@@ -163,7 +163,7 @@ def first_rows(scheme: KnownScheme, mistake: str) -> Iterator[tuple[float, float
     for golden in {(g.call, g.combination): g for g in scheme.goldens}.values():
         call, known = scheme.calls[golden.call], scheme.knowledge[golden.call]
         arguments = dict(materialise(golden.arguments))
-        if mistake not in known.deviations or np.ndim(arguments.get("positions")) != 1:
+        if mistake not in known.deviations or np.ndim(arguments.get("positions", 0)) != 1:
             continue
         arguments["positions"] = np.minimum(np.arange(len(arguments["positions"])), 1)
         conventions = {**call.combinations[golden.combination].conventions, **golden.options}
