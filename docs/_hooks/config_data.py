@@ -65,10 +65,21 @@ def _style(style: Rotary) -> dict[str, Any]:
         "blocks": style.blocks,
         "scaled": style.scaled,
         "head": style.head_dim,
+        "defaults": _defaults(style),
         "window": style.defaults.get("sliding_window"),
         "simple": _is_simple(style),
         "switched": style.layers in SWITCHED,
         "windowed": style.reads == "sliding_window",
+    }
+
+
+def _defaults(style: Rotary) -> dict[str, Any]:
+    """Return what a type takes for fields that a file leaves out."""
+    found = {**style.defaults, "head_dim": style.head_dim, "sliding_window_pattern": style.pattern}
+    return {
+        name: value
+        for name, value in found.items()
+        if isinstance(value, int | float | str) and not isinstance(value, bool)
     }
 
 
@@ -121,7 +132,6 @@ def _candidates(model: Model) -> Iterator[tuple[str, Any]]:
     yield "sliding_window", None
     yield "use_sliding_window", False
     yield "rope_interleaved", False
-    yield "layer_types", None
     kinds = {layer: f"{group.attention}_attention" for group in groups for layer in group.layers}
     yield "layer_types", [kinds[layer] for layer in sorted(kinds)]
 

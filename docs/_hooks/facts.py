@@ -16,7 +16,7 @@ import vectors
 from blocks import length_blocks
 from blocks.measured_blocks import read_results, totals
 from blocks.scheme_blocks import schemes
-from blocks.scoreboard_blocks import EXAMPLE, by_library
+from blocks.scoreboard_blocks import packages
 from pages import DOCS
 from posenc_conformance.adapters.claims import DEFAULT_MAX_POSITION
 from posenc_conformance.models.file import load_all
@@ -78,11 +78,6 @@ def positions_searched() -> int:
     return int(number) - 1
 
 
-def libraries() -> int:
-    """Count the libraries of the scoreboard, without the programs of the kit itself."""
-    return sum(not name.startswith(EXAMPLE) for name in by_library())
-
-
 def _lessons_that_import(packages: set[str]) -> Fact:
     """Make a fact: the number of lessons whose code imports one of some packages."""
     return lambda: sum(bool(packages & lesson.imports) for lesson in lessons.lessons())
@@ -107,7 +102,7 @@ FACTS: dict[str, Fact] = {
     "allclose-asked": _alarms(1),
     "vector-cases": vector_cases,
     "models": lambda: len(load_all()),
-    "libraries": libraries,
+    "libraries": lambda: len(packages()),
     "schemes": lambda: len(schemes()),
     "schemes-measured-with-this-code": measured_with_this_code,
     "positions-searched": positions_searched,

@@ -13,10 +13,10 @@ from scoreboard.table import ROOT, Adapter, Library
 import engine_pages
 import findings
 from blocks.engine_blocks import address_of
-from blocks.scoreboard_blocks import by_library, counted, libraries_of, state, words
+from blocks.scoreboard_blocks import EXAMPLE, by_library, counted, libraries_of, state, words
 from blocks.site_blocks import dispute
 from markup import code, fenced, heading, link, paragraph, prose
-from pictures.sparklines import SIGNS, worst
+from pictures.sparklines import PASSED, SIGNS, worst
 from posenc_conformance.report.difference import difference
 
 FOLDER = "scoreboard"
@@ -181,7 +181,7 @@ def _history(some: list[Kept]) -> str:
     """Show the changes since an earlier judged release, if there is one."""
     changes = [_changes(report, before) for report in some if (before := earlier(report))]
     told = "".join(changes) or paragraph(
-        f"{html.escape(some[0].version)} is the first release that was judged."
+        f"No release before {html.escape(some[0].version)} has a report that can be compared."
     )
     return heading(2, "History", "history") + told
 
@@ -209,7 +209,25 @@ def where_known() -> str:
         if _known(reports[0].library)
     )
     head = f"{findings.count()} known failures have a reason, in these libraries:"
-    return f"{paragraph(head)}<ul>{items}</ul>\n"
+    return f"{paragraph(head)}<ul>{items}</ul>\n{_others()}"
+
+
+def _others() -> str:
+    """List the libraries of which a check failed although no file of theirs says why."""
+    failing, right = [], 0
+    for name, counts in counted().items():
+        library = by_library()[name][0].library
+        if name.startswith(EXAMPLE):
+            continue
+        states = {state(of_dtype[ALL]) for of_dtype in counts.values()}
+        if states == {PASSED}:
+            right += 1
+        elif not _known(library):
+            failing.append(link(f"../{FOLDER}/{name}/", html.escape(library.title)))
+    told = f"Checks of these failed too, and their pages say which: {', '.join(failing)}. "
+    return paragraph(
+        told * bool(failing) + f"The other {right} rows of the board passed all that they claim."
+    )
 
 
 BLOCKS = {"list:findings": where_known}

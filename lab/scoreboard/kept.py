@@ -68,10 +68,41 @@ class Kept:
     @property
     def version(self) -> str:
         """The installed version of the library; the kit's version for its own examples."""
-        versions: Mapping[str, str] = self.report["implementation"]["versions"]
-        by_package = {_normalise(name): number for name, number in versions.items()}
-        kit: str = self.content["measured"]["kit"]
-        return by_package.get(_normalise(self.library.name)) or [kit, *by_package.values()][-1]
+        named: Mapping[str, str] = self.report["implementation"]["versions"]
+        return self._own[1] or [self.content["measured"]["kit"], *named.values()][-1]
+
+    @property
+    def package(self) -> str:
+        """The library's package, which several rows may share; its name where it has none."""
+        return _normalise(self._own[0]) or self.library.name
+
+    @property
+    def _own(self) -> tuple[str, str]:
+        """The library's package and its version; both are empty where it has none.
+
+        The adapter may name the library's dependencies alone. Then the environment has it.
+        """
+        for versions in (
+            self.report["implementation"]["versions"],
+            self.content["measured"]["packages"] or {},
+        ):
+            if own := _distribution(self.library.name, versions):
+                return own, versions[own]
+        return "", ""
+
+
+def _distribution(library: str, packages: Iterable[str]) -> str:
+    """Find the package of a library, such as flashinfer-python of flashinfer; empty if none fits.
+
+    One name may continue the other after a hyphen: transformers is that of transformers-compiled.
+    """
+    name = f"{_normalise(library)}-"
+    alike = [
+        package
+        for package in packages
+        if name.startswith(f"{_normalise(package)}-") or f"{_normalise(package)}-".startswith(name)
+    ]
+    return min(alike, key=lambda package: abs(len(package) - len(library)), default="")
 
 
 def place_of(name: str) -> Path:

@@ -214,6 +214,44 @@ def release(version: str, *checks: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
+RUNTIMES = {"torch": "2.11.0", "triton": "3.6.0"}
+
+
+@pytest.mark.parametrize(
+    ("library", "named", "installed", "shown_as"),
+    [
+        ("torch", {"torch": "2.13.0"}, {}, "2.13.0"),
+        ("torch-gpu", RUNTIMES, {}, "2.11.0"),
+        ("transformers-compiled", RUNTIMES | {"transformers": "5.17.0"}, {}, "5.17.0"),
+        ("flashinfer", {"flashinfer-python": "0.7.2", "torch": "2.11.0"}, {}, "0.7.2"),
+        ("vllm-kernels", {"torch": "2.11.0"}, RUNTIMES | {"vllm": "0.33.0"}, "0.33.0"),
+        ("torch-geometric", {"torch": "2.13.0", "torch_geometric": "2.8.1"}, {}, "2.8.1"),
+        ("torchtune", {"torch": "2.13.0", "torchtune": "0.6.1"}, {}, "0.6.1"),
+        ("onnxruntime-web", {"ONNX Runtime Web": "1.30.0"}, {}, "1.30.0"),
+        ("example-triton", {}, RUNTIMES, __version__),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_library_is_shown_with_its_own_version(
+    library: str, named: dict[str, str], installed: dict[str, str], shown_as: str
+) -> None:
+    made = content()
+    made["report"]["implementation"]["versions"] = named
+    made["measured"]["packages"] = installed
+    assert kept.Kept(replace(LIBRARY, name=library), ADAPTER, made).version == shown_as
+
+
+def test_every_row_shows_a_version_that_is_pinned_for_it() -> None:
+    reports, _ = kept.all_kept(table.libraries())
+    for report in reports:
+        number = report.version.partition("+")[0].partition(" in ")[0]
+        pinned = " ".join(report.library.pinned)
+        if not report.library.name.startswith("example-"):
+            assert re.search(rf"(==|@){re.escape(number)}", pinned), report.library.name
+        if "torch" not in report.library.name:
+            assert f"torch=={number}" not in pinned.split()
+
+
 def test_the_report_of_another_release_is_kept_next_to_the_present_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

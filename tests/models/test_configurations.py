@@ -838,3 +838,11 @@ def test_height_and_width_may_alternate_before_time() -> None:
     assert "must be equal" in refused({**small("ernie4_5_vl_moe_text"), **odd})
     (group,) = derived(small("glm4v_text")).groups
     assert (group.combination, group.parameters["sections"]) == ("glm-4v", [8, 12, 12])
+
+
+def test_a_release_may_be_longer_than_what_programs_allocate() -> None:
+    fields = {**small("cohere"), "max_position_embeddings": 8192}
+    assert derived(fields).context.extended == 8192
+    assert derived({**fields, "model_max_length": 131072}).context.extended == 131072
+    other = {**small("llama"), "max_position_embeddings": 8192, "model_max_length": 131072}
+    assert derived(other).context.extended == 8192

@@ -341,3 +341,17 @@ def test_tests_that_the_makefile_names_exist() -> None:
     assert [name for name in covered if not [*CHECKOUT.glob(f"tests/*/test_{name}.py")]] == []
     places = [*named("COMPILED"), *named("BESIDE")]
     assert [name for name in places if not (CHECKOUT / name).exists()] == []
+
+
+def test_pages_use_the_releases_of_actions_that_the_workflows_do() -> None:
+    """A reader who copies a job gets what the project itself runs."""
+    texts = [path.read_text(encoding="utf-8") for path in (*WORKFLOWS, ACTION)]
+    run = {
+        (name, rest.split("# ")[1].split(".")[0])
+        for text in texts
+        for name, rest in USES.findall(text)
+    }
+    pages = [path.read_text(encoding="utf-8") for path in (CHECKOUT / "docs").rglob("*.md")]
+    shown = {pair for text in pages for pair in USES.findall(text) if TRUSTED.fullmatch(pair[0])}
+    assert len(shown) > 2
+    assert shown <= run

@@ -388,7 +388,7 @@ def test_where_a_long_text_breaks_tells_mistakes_apart(
         (lambda raw: raw["cache"]["match"]["ids"].append("nothing"), "cache: nothing"),
         (lambda raw: raw["cache"].pop("cure"), "cache: .*cure"),
         (lambda raw: raw["cache"].update(begins="late"), "cache.begins: 'late'"),
-        (lambda raw: raw["edge"]["match"].update(families=["bias"]), "edge: positions-wrapped"),
+        (lambda raw: raw["edge"]["match"][1].update(families=["bias"]), "edge: positions-wrapped"),
     ],
     ids=["left-out", "idle", "incomplete", "nowhere", "of-another-family"],
 )

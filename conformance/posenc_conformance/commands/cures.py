@@ -11,6 +11,7 @@ import yaml
 from posenc_conformance.scheme_file.scheme import Deviation, Scheme
 
 FILE = Path(__file__).with_name("symptoms.yaml")
+BACKWARD = re.compile("backward|gradient")
 LINK = re.compile(r"\[([^\]]+)\]\(([^)]+)\)")
 
 Pattern = Mapping[str, list[str]]
@@ -41,6 +42,8 @@ class Symptom:
 
     def closeness(self, scheme: Scheme, deviation: Deviation) -> int:
         """Return how exactly the symptom means a mistake: 3 by its id, 0 not at all."""
+        if BACKWARD.match(deviation.id) and self.begins != "training":
+            return 0
         return max(closeness(pattern, scheme, deviation) for pattern in self.patterns)
 
 
@@ -48,11 +51,19 @@ def closeness(pattern: Pattern, scheme: Scheme, deviation: Deviation) -> int:
     """Return whether a pattern fits a mistake by its id (3), class (2), scheme (1) or not (0)."""
     if scheme.family not in pattern.get("families", [scheme.family]):
         return 0
+    if _is_excepted(pattern, scheme, deviation):
+        return 0
     if any(re.fullmatch(regex, deviation.id) for regex in pattern.get("ids", ())):
         return 3
     if deviation.kind in pattern.get("classes", ()):
         return 2
     return int(scheme.id in pattern.get("schemes", ()))
+
+
+def _is_excepted(pattern: Pattern, scheme: Scheme, deviation: Deviation) -> bool:
+    """Return whether a pattern leaves out a mistake, by its id or by scheme and id."""
+    names = (deviation.id, f"{scheme.id}.{deviation.id}")
+    return any(re.fullmatch(regex, name) for regex in pattern.get("except", ()) for name in names)
 
 
 @lru_cache(maxsize=1)

@@ -122,7 +122,7 @@ ROTARY: Mapping[str, Rotary] = {
     "chameleon": Rotary(divides=True),
     "chatglm": Rotary(INTERLEAVED, partial=0.5, cuts=False, reads="original_rope rope_ratio"),
     "codegen": OF_GPT_J,
-    "cohere": Rotary(INTERLEAVED, base=500000),
+    "cohere": Rotary(INTERLEAVED, base=500000, reach_field="model_max_length"),
     "cohere2": Rotary(
         INTERLEAVED,
         pattern=4,

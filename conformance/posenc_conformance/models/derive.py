@@ -443,6 +443,9 @@ def _score_factor(config: Configuration, settings: Fields) -> float | None:
 
 def _context(config: Configuration, groups: Sequence[Group]) -> Context:
     extended = config.get("max_position_embeddings")
+    reach = ROTARY[config.type].reach_field
+    if reach and config.get(reach) is not None:
+        extended = max(config.whole(reach), extended or 0)
     name = "original_max_position_embeddings"
     lengths = {group.parameters[name] for group in groups if name in group.parameters}
     stretched = any(group.scheme in ("position-interpolation", "ntk-aware") for group in groups)

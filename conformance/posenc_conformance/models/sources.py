@@ -31,7 +31,7 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
         *("layers_block_type", "cross_attention_layers", "attn_type_list", "linear_attn_config"),
     ),
     "context": (
-        *("max_position_embeddings", "n_positions", "max_seq_len"),
+        *("max_position_embeddings", "n_positions", "max_seq_len", "model_max_length"),
         *("max_source_positions", "max_target_positions"),
     ),
     "rotary share": ("partial_rotary_factor", "rotary_pct", "rotary_dim"),

@@ -37,6 +37,11 @@ def _is_example(kept: Kept) -> bool:
     return kept.library.name.startswith(EXAMPLE)
 
 
+def packages() -> set[str]:
+    """Return the judged libraries, each once, even if several rows judge it in other ways."""
+    return {report.package for report in board()[0] if not _is_example(report)}
+
+
 def _sorted_by(kept: Kept) -> str:
     return kept.library.title.lower()
 
@@ -102,9 +107,10 @@ def summary() -> str:
     languages = sorted({report.library.language for report in shown})
     days = sorted(report.content["measured"]["date"][:10] for report in shown)
     when = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
-    count = len({report.library.name for report in shown})
+    rows = len({report.library.name for report in shown})
     return paragraph(
-        f"{count} libraries, used from {', '.join(languages)}; judged {when}. "
+        f"{len(packages())} libraries in {rows} rows, used from {', '.join(languages)}; "
+        f"judged {when}. "
         '<a href="../maintainers/">Is one of them yours?</a>'
     )
 

@@ -11,7 +11,7 @@ from mkdocs.exceptions import PluginError
 
 from blocks.scheme_blocks import schemes
 from markup import heading, paragraph, prose
-from posenc_conformance.commands.cures import FILE, Symptom, closeness
+from posenc_conformance.commands.cures import FILE, Pattern, Symptom
 from posenc_conformance.scheme_file.scheme import Deviation, Scheme
 
 SURE = 4
@@ -80,14 +80,20 @@ def symptoms() -> tuple[Symptom, ...]:
         f"{symptom.id}: {pattern}"
         for symptom in items
         for fields in symptom.patterns
-        for pattern in fields.get("ids", ())
-        if not any(
-            closeness({**fields, "classes": [], "ids": [pattern]}, *pair) for pair in mistakes()
-        )
+        for pattern in (*fields.get("ids", ()), *fields.get("except", ()))
+        if not any(_is_of(pattern, fields, *pair) for pair in mistakes())
     ]
     if idle:
         raise PluginError(f"{FILE.name}: no mistake fits {', '.join(idle)}")
     return tuple(items)
+
+
+def _is_of(regex: str, pattern: Pattern, scheme: Scheme, deviation: Deviation) -> bool:
+    """Return whether a regular expression of a pattern is of some use for a mistake."""
+    names = (deviation.id, f"{scheme.id}.{deviation.id}")
+    return scheme.family in pattern.get("families", [scheme.family]) and any(
+        re.fullmatch(regex, name) for name in names
+    )
 
 
 def mistakes() -> Iterator[tuple[Scheme, Deviation]]:

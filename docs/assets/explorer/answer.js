@@ -4,6 +4,7 @@ import { brief, element } from "./elements.js";
 import { factors } from "./factors.js";
 import { FEW, identify } from "./identify.js";
 import { plainIntegers } from "./integers.js";
+import { divided } from "./multiplied.js";
 import { partsOfTables } from "./parts.js";
 import { parse, refused } from "./paste.js";
 import { NOTHING_MORE, recognise } from "./recognise.js";
@@ -107,11 +108,20 @@ export function answer(text, known, calls) {
   if (pasted.rows.flat().every((value) => value === first)) {
     return [element("p", {}, `${size}Every one is ${brief(first)}, which says nothing.`)];
   }
+  if (pasted.rows.flat().length === 2) {
+    return [element("p", {}, `${size}Two numbers are too few: paste more of them.`)];
+  }
   const { told, matches, nearest, more } = explanations(pasted, known, calls);
   const found = [...told.map((each) => recognised(each, known)), ...matches.map(described)];
   if (found.length) {
     const sure = [...told.map((each) => each.sure), ...matches.map(isSure(pasted))];
     return [element("p", {}, size + heading(found.length, more, sure)), list(found)];
+  }
+  const smaller = pasted.leftOut ? null : divided(pasted);
+  const right = smaller && explanations(smaller.pasted, known, calls);
+  if (right && right.told.length + right.matches.length) {
+    const items = [...right.told.map((each) => recognised(each, known)), ...right.matches.map(described)];
+    return [element("p", {}, `${size}Every value is ${smaller.words} times what it is in:`), list(items)];
   }
   const largest = Math.max(...pasted.rows.flat().filter(Number.isFinite).map(Math.abs));
   const off =

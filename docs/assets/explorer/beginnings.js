@@ -19,21 +19,37 @@ export const DOUBT =
  * @param {number[]} unit the last printed place of each
  * @param {number} leftOut count of numbers before the ellipsis; 0 without an ellipsis
  * @param {any[]} models entries of models.json
+ * @param {number} loss what rounding may change, relatively
  * @returns {{what: string, scheme: string, models: string[]}[]}
  */
-export function partsOfFrequencies(row, unit, leftOut, models) {
+export function partsOfFrequencies(row, unit, leftOut, models, loss = 16 * FLOAT32) {
   if (row.length < LEAST) {
     return [];
   }
   const found = [];
   for (const { frequencies, base, scheme, models: names } of usual(models)) {
     const pairs = frequencies.length;
-    if (pairs > row.length && fits(row, unit, part(frequencies, row.length, leftOut))) {
+    if (pairs > row.length && fits(row, unit, part(frequencies, row.length, leftOut), loss)) {
       const what = `${words(row.length, leftOut)} of ${pairs} frequencies, ${2 * pairs} rotated channels, base ${shown(base)}`;
       found.push({ what, scheme, models: names });
     }
   }
   return found.sort((a, b) => b.models.length - a.models.length).slice(0, MOST);
+}
+
+/** Factors of linear interpolation to try. */
+export const FACTORS = [2, 4, 8, 16, 32];
+
+/** Longer plain lists of which all numbers may be divided by one factor. */
+export function partsOfDivided(row, unit, models) {
+  for (const factor of row[0] < 1 ? FACTORS : []) {
+    const grown = [row, unit].map((some) => some.map((value) => value * factor));
+    const plain = partsOfFrequencies(grown[0], grown[1], 0, models.filter(({ scheme }) => scheme === "rope"));
+    if (Math.abs(grown[0][0] - 1) <= 1.0001 * grown[1][0] && plain.length) {
+      return plain.map(({ what }) => ({ what: `${what}, all divided by ${factor}`, scheme: "position-interpolation", models: [] }));
+    }
+  }
+  return [];
 }
 
 /** Frequencies of released models, and plain ones of other usual widths and bases. */
@@ -59,5 +75,5 @@ function part(whole, count, leftOut) {
 export const words = (count, leftOut) =>
   leftOut ? `the first ${leftOut} and the last ${count - leftOut}` : `the first ${count}`;
 
-const fits = (row, unit, wanted) =>
-  row.every((value, t) => Math.abs(value - wanted[t]) <= 1.0001 * unit[t] + 16 * FLOAT32 * wanted[t]);
+const fits = (row, unit, wanted, loss) =>
+  row.every((value, t) => Math.abs(value - wanted[t]) <= 1.0001 * unit[t] + loss * wanted[t]);

@@ -2,7 +2,7 @@
  * A pasted config.json: that of a released model, or of a type that needs no arithmetic. What is not
  * understood is not answered; `posenc model` reads more.
  */
-import { isObject, kept, ropesOf, same } from "./config_fields.js";
+import { contradiction, isObject, kept, ropesOf, same } from "./config_fields.js";
 
 /**
  * @typedef {{id: string, layers: string, scheme: string, title?: string, attention: string,
@@ -44,24 +44,34 @@ export function readConfig(raw, known) {
   if (why) {
     return nothing;
   }
+  if (typeof type !== "string" && ["dim", "n_layers", "n_heads"].every((name) => name in fields)) {
+    return { ...nothing, why: "These are fields of params.json, which the programs of Meta and Mistral read. posenc model params.json reads it too." };
+  }
   if (typeof type !== "string") {
     return { ...nothing, why: "It has no model_type, which says how the other fields are read: paste the whole file." };
   }
   const about = kept(fields, known);
   const read = Object.keys(about);
-  const given = ropesOf(about, known.types[type]);
-  const alike = known.models
-    .map((model) => ({ model, differs: given ? differences(given, model, known) : ["?"] }))
-    .filter(({ model }) => model.config.model_type === type);
-  const equal = alike.filter(({ differs }) => !differs.length).map(({ model }) => model);
-  if (equal.length) {
-    const [{ groups, context }] = equal;
-    return { ...nothing, models: equal.map(({ title }) => title), groups, context, read };
+  const style = known.types[type];
+  const given = ropesOf(about, style);
+  if (!given) {
+    return { ...nothing, read, why: contradiction(about) };
   }
-  const simple = given && known.types[type]?.simple ? simply(given, known.types[type]) : null;
-  const near = given ? nearest(alike, given) : null;
+  const alike = known.models
+    .filter(({ config }) => config.model_type === type)
+    .map((model) => compared(about, model, known));
+  const equal = alike.filter(({ differs }) => !differs.length);
+  if (equal.length) {
+    const [{ model: { config, groups, context }, taken }] = equal;
+    const isOpen = LENGTH in kept(config, known) && !(LENGTH in about);
+    const base = given.isDefault ? [`rope_theta ${style.base}`] : [];
+    const models = equal.map(({ model }) => model.title);
+    return { ...nothing, models, groups, context: isOpen ? null : context, read, taken: [...base, ...taken] };
+  }
+  const simple = style?.simple ? simply(given, style) : null;
+  const near = nearest(alike, given);
   if (!simple) {
-    const reason = known.types[type]
+    const reason = style
       ? `This ${type} configuration has fields that this page cannot interpret, and no released model has all of them.`
       : `The type ${type} is not read here.`;
     return { ...nothing, read, why: reason, near };
@@ -84,6 +94,20 @@ function textOf(raw, known) {
   return textOf({ model_type: type, ...inner }, known);
 }
 
+const PATTERN = "sliding_window_pattern";
+
+/** How a configuration differs from a model's, and what it leaves out that its type has by default. */
+function compared(about, model, known) {
+  const style = known.types[about.model_type];
+  const left = Object.entries(style?.defaults ?? {}).filter(
+    ([name]) => !(name in about) && name in model.config,
+  );
+  const given = ropesOf({ ...about, ...Object.fromEntries(left) }, style);
+  const differs = given ? differences(given, model, known) : ["?"];
+  const said = left.filter(([name]) => !(name === PATTERN && about.layer_types));
+  return { model, differs, taken: said.map(([name, value]) => `${name} ${value}`) };
+}
+
 /** Fields in which a configuration differs from that of a model, by its own name for them. */
 function differences(given, model, known) {
   const own = ropesOf(kept(model.config, known), known.types[model.config.model_type]);
@@ -93,10 +117,14 @@ function differences(given, model, known) {
   const names = new Set([...Object.keys(given.fields), ...Object.keys(own.fields)]);
   const odd = [...names].filter((name) => {
     const idle = !(name in own.fields) && name in model.also && same(model.also[name], given.fields[name]);
-    return !idle && !same(given.fields[name], own.fields[name]);
+    return !idle && !isUnsaid(name, given.fields) && !same(given.fields[name], own.fields[name]);
   });
   return [...odd, ...(same(given.ropes, own.ropes) ? [] : ["rope"])];
 }
+
+/** Whether a file leaves out a field that decides nothing about its layers. */
+const isUnsaid = (name, fields) =>
+  !(name in fields) && (name === LENGTH || (name === "num_attention_heads" && "head_dim" in fields));
 
 /** A released model with layers of the same sizes; null if none is that near. */
 function nearest(alike, given) {
@@ -107,6 +135,7 @@ function nearest(alike, given) {
   return near ? { title: near.model.title, differs: near.differs } : null;
 }
 
+const LENGTH = "max_position_embeddings";
 const SCHEMES = { default: "rope", linear: "position-interpolation", llama3: "llama3", yarn: "yarn" };
 /** The numbers that each kind of block must state. */
 const NEEDED = {
@@ -137,13 +166,9 @@ function simply({ fields, ropes, isDefault }, style) {
   }
   const layers = fields.num_hidden_layers;
   const { size, windowSize } = sizesOf(fields, style);
-  const whole = [layers, size / 2, ...(windowSize === null ? [] : [windowSize])];
-  const sound =
-    Object.values(numbers).every((value) => typeof value === "number" && value > 0) &&
-    base > 1 && (scaling.factor ?? 1) >= 1 &&
-    whole.every((value) => Number.isInteger(value) && value > 0);
-  if (!sound) {
-    return { why: "A number is missing, or is none that a model can have." };
+  const why = unsound({ num_hidden_layers: layers, ...(windowSize === null ? {} : { sliding_window: windowSize }) }, numbers, size, fields);
+  if (why) {
+    return { why };
   }
   const group = {
     id: "layers",
@@ -155,6 +180,24 @@ function simply({ fields, ropes, isDefault }, style) {
     rotated: size,
   };
   return { groups: [group], context: fields.max_position_embeddings ?? null, taken: takenOf(fields, isDefault, style) };
+}
+
+/** What is wrong with the first number that no model can have; empty if all are sound. */
+function unsound(counts, { base, ...scaling }, size, fields) {
+  const isCount = (value) => Number.isInteger(value) && value > 0;
+  const isPositive = (value) => typeof value === "number" && value > 0;
+  const sizes = size === fields.head_dim ? { head_dim: size } : { hidden_size: fields.hidden_size, num_attention_heads: fields.num_attention_heads };
+  const odd = [
+    ...Object.entries({ ...counts, ...sizes }).filter(([, value]) => !isCount(value)),
+    ...Object.entries({ rope_theta: base, ...scaling }).filter(([, value]) => !isPositive(value)),
+    ...(base > 1 ? [] : [["rope_theta", base]]),
+    ...((scaling.factor ?? 1) >= 1 ? [] : [["factor", scaling.factor]]),
+  ][0];
+  if (odd) {
+    const [name, value] = odd;
+    return value === undefined ? `${name} is missing.` : `${name} is ${JSON.stringify(value)}, which is none that a model can have.`;
+  }
+  return isCount(size / 2) ? "" : `Heads of ${size} channels cannot be cut into pairs.`;
 }
 
 function sizesOf(fields, style) {

@@ -27,15 +27,29 @@ export function configAnswer({ config, why }, known, schemes) {
   const titles = found.models.slice(0, NAMED).join("; ");
   const more = found.models.length > NAMED ? `; and ${found.models.length - NAMED} more` : "";
   const whose = found.models.length
-    ? [`A model of the type ${found.type}, with all that `, link("models/", titles), `${more} says about positions.`]
+    ? [`A model of the type ${found.type}, with all that `, link("models/", titles), `${more} says about positions${found.context ? "" : ", but for the length"}.`]
     : [`A model of the type ${found.type}; no released model here has all of these fields.`];
   const groups = found.groups.map((group) => element("li", {}, ...groupWords(group, schemes, known)));
   return [
-    element("p", {}, ...whose, found.context ? ` Released for ${shown(found.context)} positions.` : ""),
+    element("p", {}, ...whose, lengthWords(found)),
     element("ul", {}, ...groups),
     ...readWords(found),
     element("p", {}, "What each mistake costs with it: ", code("posenc model config.json"), "."),
   ];
+}
+
+/** The length of a released model, or what a file says of its length. */
+function lengthWords({ models, context, groups }) {
+  if (!context) {
+    return "";
+  }
+  if (models.length) {
+    return ` Released for ${shown(context)} positions.`;
+  }
+  const { factor, original_max_position_embeddings: original } = groups[0].parameters;
+  const reach = factor && original ? factor * original : context;
+  const beyond = reach > context ? `; with the factor, its scaling is for ${shown(reach)}` : "";
+  return ` Its max_position_embeddings is ${shown(context)}${beyond}.`;
 }
 
 function groupWords({ layers, scheme, title, attention, window, parameters, rotated }, schemes, known) {
@@ -64,7 +78,7 @@ function readWords({ read, taken, near }) {
     ...(read.length ? [`Read: ${read.join(", ")}.`] : []),
     ...(taken.length ? [`Not in the file, and taken from the type: ${taken.join(", ")}.`] : []),
     ...(near?.differs.length
-      ? [`Of released models, ${near.title} is the nearest, which differs in ${near.differs.join(", ").replace(/\brope$/, "its base or scaling")}.`]
+      ? [`Of the models here, ${near.title} is the nearest, which differs in ${near.differs.join(", ").replace(/\brope$/, "its base or scaling")}.`]
       : []),
   ];
   return words.length ? [element("p", {}, words.join(" "))] : [];

@@ -59,6 +59,19 @@ export function ropesOf(about, style) {
   return style.blocks ? byKind(fields, now, old, style) : forAll(fields, now ?? old ?? {}, style);
 }
 
+/** Which field says two things, in a configuration whose fields contradict each other. */
+export function contradiction(about) {
+  const blocks = [about, about.rope_parameters, about.rope_scaling].filter(isObject);
+  for (const name of ["rope_theta", "rope_type", "partial_rotary_factor", ORIGINAL, "factor"]) {
+    const said = blocks.map((block) => block[name]).filter((value) => value !== undefined && value !== null && !isObject(value));
+    const [first, second] = new Set(said);
+    if (second !== undefined) {
+      return `The file contradicts itself: ${name} says ${first} and ${second}.`;
+    }
+  }
+  return "The file contradicts itself in its blocks rope_parameters and rope_scaling, or one is no object.";
+}
+
 function forAll({ ...fields }, block, style) {
   const [baseName] = style.fields;
   const found = { ...block };

@@ -2,7 +2,7 @@
  * Recognition of saved data of rotary embeddings: frequencies, and tables of cosines and sines in
  * the formats of libraries, with the released models that use them.
  */
-import { DOUBT, USUAL, partsOfFrequencies } from "./beginnings.js";
+import { DOUBT, FACTORS, USUAL, partsOfDivided, partsOfFrequencies } from "./beginnings.js";
 import { exceedsChance } from "./chance.js";
 import { EXACT, FLOAT32, LIKELY_DTYPES, ROUNDED, allowed, isOf, rounding } from "./dtypes.js";
 import { FAR, FEW } from "./identify.js";
@@ -95,6 +95,7 @@ function frequencies(row, unit, models) {
     () => plain(row, unit, usual, "float16"),
     () => modelled(row, unit, models, "bfloat16"),
     () => plain(row, unit, usual, "bfloat16"),
+    () => roundedParts(row, unit, models),
     () => plain(row, unit, guesses(row), ""),
     () => ruled(row, unit),
   ];
@@ -109,12 +110,24 @@ function frequencies(row, unit, models) {
 
 /** Longer lists that begin with these numbers, then explanations of the numbers by themselves. */
 function parts(row, unit, models) {
-  const found = partsOfFrequencies(row, unit, 0, models).map((each) => told(each.what, { ...each, sure: false }));
+  const parts = partsOfFrequencies(row, unit, 0, models);
+  const found = (parts.length ? parts : partsOfDivided(row, unit, models)).map((each) => told(each.what, { ...each, sure: false }));
   if (!found.length) {
     return [];
   }
-  const alone = plain(row, unit, guesses(row), "");
+  const alone = parts.length ? plain(row, unit, guesses(row), "") : ruled(row, unit);
   return [...found, ...mistaken(row, unit), ...alone.map((each) => ({ ...each, what: each.what + DOUBT, base: null }))];
+}
+
+/** Longer lists that begin with these numbers, after rounding to bfloat16. */
+function roundedParts(row, unit, models) {
+  if (row.length < FEW || !isOf("bfloat16", row, unit)) {
+    return [];
+  }
+  const loss = 2 ** -ROUNDED.bfloat16;
+  return partsOfFrequencies(row, unit, 0, models, loss).map(({ what, ...each }) =>
+    told(what + as("bfloat16"), { ...each, sure: false, mistake: "narrow-frequencies" }),
+  );
 }
 
 /** Released models with these frequencies, after rounding to a dtype. */
@@ -144,7 +157,7 @@ function plain(row, unit, bases, dtype) {
       const own = from ? {} : { base, sure: isExact(row, unit, BASES.includes(base) ? FEW : CERTAIN) };
       return [told(what, { ...own, mistake: dtype && "narrow-frequencies" })];
     }
-    for (const factor of [2, 4, 8, 16, 32]) {
+    for (const factor of FACTORS) {
       if (BASES.includes(base) && fitsAll(row, unit, w.map((each) => each / factor), dtype)) {
         const what = `frequencies of base ${shown(base)}, all divided by ${factor}${as(dtype)}`;
         return [told(what, { scheme: "position-interpolation" })];
@@ -159,7 +172,7 @@ function ruled(row, unit) {
   for (const { scheme, base, words, frequencies: w } of solved(row)) {
     if (fitsAll(row, unit, w, "")) {
       const size = `frequencies of ${2 * row.length} rotated channels`;
-      const own = scheme === "rope" && !words ? base : null;
+      const own = ["rope", "position-interpolation"].includes(scheme) ? base : null;
       const sure = isExact(row, unit, CERTAIN);
       const what = `${size}, base ${shown(base)}${words}`;
       return [told(what, { scheme, base: own, sure, likely: false })];

@@ -7,10 +7,10 @@ LANES = {
     "input": ("vaswani2017", "devlin2019", "dosovitskiy2021", "mildenhall2020"),
     "relative vectors": ("shaw2018", "huang2018", "dai2019", "he2021", "ke2021"),
     "biases": ("raffel2020", "press2022", "chi2022", "li2024"),
-    "rotation": ("su2021", "sun2022", "heo2024", "barbero2024"),
+    "rotation": ("su2021", "sun2022", "fang2023", "barbero2024"),
     "longer contexts": ("chen2023", "peng2023", "ding2024", "dubey2024"),
     "content, or none": ("haviv2022", "kazemnejad2023", "golovneva2024"),
-    "convolutions": ("baevski2020", "chu2021"),
+    "convolutions": ("mohamed2019", "baevski2020", "chu2021"),
     "patterns": ("child2019", "beltagy2020", "zaheer2020", "jiang2023"),
 }
 NAMES = {
@@ -18,9 +18,10 @@ NAMES = {
     "mildenhall2020": "NeRF", "shaw2018": "Shaw", "huang2018": "Music", "dai2019": "XL",
     "he2021": "DeBERTa", "ke2021": "TUPE", "raffel2020": "T5", "press2022": "ALiBi",
     "chi2022": "KERPLE", "li2024": "FIRE", "su2021": "RoPE", "sun2022": "xPos",
-    "heo2024": "2-D", "barbero2024": "p-RoPE", "chen2023": "PI", "peng2023": "YaRN",
+    "fang2023": "2-D", "barbero2024": "p-RoPE", "chen2023": "PI", "peng2023": "YaRN",
     "ding2024": "LongRoPE", "dubey2024": "Llama 3.1", "haviv2022": "none",
-    "kazemnejad2023": "compared", "golovneva2024": "CoPE", "baevski2020": "wav2vec 2.0",
+    "kazemnejad2023": "compared", "golovneva2024": "CoPE", "mohamed2019": "speech",
+    "baevski2020": "wav2vec 2.0",
     "chu2021": "CPVT", "child2019": "strided", "beltagy2020": "Longformer",
     "zaheer2020": "Big Bird", "jiang2023": "Mistral",
 }  # fmt: skip

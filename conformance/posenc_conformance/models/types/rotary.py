@@ -111,6 +111,9 @@ class Rotary:
     whose window is ``sliding_window``."""
     length_field: str = ""
     """The field with the context length, if it has a name that only this type reads."""
+    reach_field: str = ""
+    """The field with the context length of a release whose ``max_position_embeddings`` is what
+    programs are to allocate, if there is one."""
     bias_field: str = ""
     """A field that is true for models with a bias instead of rotation, if there is one."""
     rotation_field: str = ""

@@ -3,6 +3,12 @@ import numpy as np
 import posenc
 
 
+def sizes() -> tuple[str, ...]:
+    """Numbers of a table of all offsets, and of one for each axis, for 64 x 64 patches."""
+    offsets, channels = 2 * 64 - 1, 64
+    return f"{offsets**2 * channels:,}", f"{2 * offsets * channels:,} numbers"
+
+
 def unscaled() -> None:
     """posenc's bias for tables of ones and queries of ones: twice the channels."""
     ones = np.ones((1, 4, 16))

@@ -5,6 +5,7 @@ import mpmath
 import numpy as np
 
 import posenc
+from posenc_conformance.models.file import load_all
 
 MODEL: dict[str, Any] = {"factor": 16, "original_max_position_embeddings": 4096}
 
@@ -136,3 +137,19 @@ def furthest() -> tuple[str, ...]:
     huge = (1 + 1e9 * mpmath.log(1.000001) / mpmath.log(32)) / (1 + 1e9 * mpmath.mpf(0.000001) / 31)
     assert 0.9 * limit < huge < limit
     return f"is {float(ratio(place)):.2f}, at {float(place):.2f}", f"about {float(limit):.2f}"
+
+
+def ramps_run_forwards() -> None:
+    """Both ends of the ramp of every model here that has YaRN."""
+    groups = [group for model in load_all() for group in model.meaning.groups]
+    ramps = [group.parameters for group in groups if group.scheme == "yarn"]
+    assert len(ramps) > 5
+    for told in ramps:
+        width = told.get("rotary_dim", told["head_dim"])
+        start, end = (
+            width
+            * math.log(told["original_max_position_embeddings"] / (2 * math.pi * turns))
+            / (2 * math.log(told["base"]))
+            for turns in (told.get("beta_fast", 32), told.get("beta_slow", 1))
+        )
+        assert max(math.floor(start), 0) <= min(math.ceil(end), width - 1)
