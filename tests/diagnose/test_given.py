@@ -183,6 +183,11 @@ def test_an_unexplained_error_is_not_described() -> None:
     assert describe_places([(case, output)]) == ""
 
 
+def test_a_long_result_without_a_wrong_value_has_no_rule_of_places() -> None:
+    case = case_of("sinusoidal", "paper", positions=np.arange(600), dim=4, base=1e4)
+    assert describe_places([(case, case.truth)]) == ""
+
+
 @pytest.mark.parametrize(
     ("case", "take", "words"),
     [

@@ -81,6 +81,8 @@ def read_places(
 
 def _whole_rule(got: Floats, truth: Floats, bound: Floats, judged: Flags) -> Ints | None:
     """Find the rule by which every place of a long axis contains the values of another one."""
+    if not judged.any():
+        return None
     for _, rule in _rules_of_all(len(got)):
         model, allowed = truth[rule], np.maximum(bound, bound[rule])
         with np.errstate(invalid="ignore"):  # masked elements are infinite
