@@ -199,6 +199,7 @@ def test_the_fields_that_are_taken_out_of_a_gguf_file_are_those_of_yarn() -> Non
     assert removed == {f"qwen2.{name}" for name in written}
 
 
+@pytest.mark.torch
 def test_the_tables_for_any_dtype_are_made_in_float32() -> None:
     import torch
 

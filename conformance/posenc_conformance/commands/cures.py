@@ -48,7 +48,10 @@ class Symptom:
 
 
 def closeness(pattern: Pattern, scheme: Scheme, deviation: Deviation) -> int:
-    """Return whether a pattern fits a mistake by its id (3), class (2), scheme (1) or not (0)."""
+    """Return whether a pattern fits a mistake by its id (3), class (2), scheme (1) or not (0).
+
+    Ids under ``also`` (1) show a symptom whose cure is not their own.
+    """
     if scheme.family not in pattern.get("families", [scheme.family]):
         return 0
     if _is_excepted(pattern, scheme, deviation):
@@ -57,7 +60,8 @@ def closeness(pattern: Pattern, scheme: Scheme, deviation: Deviation) -> int:
         return 3
     if deviation.kind in pattern.get("classes", ()):
         return 2
-    return int(scheme.id in pattern.get("schemes", ()))
+    also = any(re.fullmatch(regex, deviation.id) for regex in pattern.get("also", ()))
+    return int(also or scheme.id in pattern.get("schemes", ()))
 
 
 def _is_excepted(pattern: Pattern, scheme: Scheme, deviation: Deviation) -> bool:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 
 import yaml
 from mkdocs.exceptions import PluginError
@@ -80,7 +80,7 @@ def symptoms() -> tuple[Symptom, ...]:
         f"{symptom.id}: {pattern}"
         for symptom in items
         for fields in symptom.patterns
-        for pattern in (*fields.get("ids", ()), *fields.get("except", ()))
+        for pattern in chain(*(fields.get(key, ()) for key in ("ids", "also", "except")))
         if not any(_is_of(pattern, fields, *pair) for pair in mistakes())
     ]
     if idle:
