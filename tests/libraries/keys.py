@@ -206,7 +206,7 @@ WRONG = (
     Library("a_position_on", MODULE, "halves(k, at + 1, self.base)", f"{SHIFTED}+1"),
     Library("doubled", MODULE, f"2 * {OF_HALVES}", "pairs are 2 times as long"),
     Library(
-        "heads_exchanged", MODULE, f"{OF_HALVES}[..., ::-1, :, :]", "leading indices 2, 3 have"
+        "heads_exchanged", MODULE, f"{OF_HALVES}[..., ::-1, :, :]", "has the values of the next"
     ),
     Library("other_sense", MODULE, "halves(k, -at, self.base)", "[sign-flipped"),
     Library("queries_again", MODULE, QUERIES, "leading index i % 4"),

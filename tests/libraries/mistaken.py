@@ -275,7 +275,7 @@ CLAMPED = OFFSET.replace(
 )
 """A table that ends without a word."""
 
-ODD_MAKER = TABLES.replace("np.cos(emb), np.sin(emb)", "np.cos(np.tanh(emb)) ** 2, np.sin(emb)")
+ODD_MAKER = TABLES.replace("np.cos(emb), np.sin(emb)", "np.exp(-emb), np.tanh(emb) ** 2")
 """A maker of tables whose mistake nothing explains, beside a right applying function."""
 ODD_PLACE = PLACES.replace("self.cache[input_pos]", "self.cache[input_pos.row]")
 """A rotation whose place is of a type of the library's own."""
