@@ -175,7 +175,7 @@ def right_when_new(wrong: WrongResult) -> Diagnosis | None:
         return None
     if not state.is_fresh_right(wrong.subject, wrong.case):
         return None
-    if any(fit.of_state for fit in wrong.fits):
+    if any(fit.of_state for fit in find_fits(wrong.case, wrong.output)):
         return None
     return to_diagnosis([], wrong.earlier_or(STAYS))
 

@@ -58,6 +58,8 @@ BASES = (10000.0, 500000.0, 1e6, 100.0)
 NEAR = 0.02
 """Frequencies are read from angles below this, in radians. Such an angle is still less than half a
 turn if it is 150 times too large."""
+WHOLE = 1e-6
+"""Relative error of a base that is fitted to frequencies in float32."""
 
 
 def unscaled(given: Arguments, size: int) -> Floats:
@@ -325,26 +327,31 @@ class Scaling:
         if ratio > 0:
             power = -rotary_dim(case) / (2 * pair)
             with np.errstate(over="ignore"):
-                estimate = rounded_base(float(case.arguments["base"] * np.float64(ratio) ** power))
-        if estimate != self.of_a_person(estimate, case):
+                estimate = float(case.arguments["base"] * np.float64(ratio) ** power)
+        if self.may_be_written(estimate, case):
+            estimate = None if estimate is None else rounded_base(estimate)
+            if "x" in case.arguments and (estimate is None or case.dtype not in PRECISE):
+                estimate = fitted_base(case, got, self.rotation.places(case), self.frequencies)
+        else:
             estimate = None
-        elif "x" in case.arguments and (estimate is None or case.dtype not in PRECISE):
-            estimate = fitted_base(case, got, self.rotation.places(case), self.frequencies)
         yield from bases(case, estimate)
 
-    def of_a_person(self, base: float | None, case: Case) -> float | None:
-        """Return a base with as few digits as a person writes, where any number of digits fits.
+    def may_be_written(self, base: float | None, case: Case) -> bool:
+        """Return whether a person may have written a base, where any number of digits fits.
 
-        Frequencies of a rescaled base are those of some given base, whatever the mistake.
+        Frequencies of a rescaled base are those of some given base, whatever the mistake. One that
+        a person writes has two digits, or is a whole number of at most five to all digits.
         """
         omega = self.frequencies(case)
         if base is None or len(omega) < 3 or (omega <= 0).any():
-            return base
+            return True
         steps = np.diff(np.log(omega))
         rescaled = np.ptp(steps) < 1e-9 and not np.allclose(
             omega, unscaled(case.arguments, rotary_dim(case)), rtol=1e-9
         )
-        return float(f"{base:.2g}") if rescaled else base
+        short, whole = rounded_base(base), float(f"{base:.5g}")
+        few = short is not None and short == float(f"{short:.2g}")
+        return not rescaled or few or (whole.is_integer() and abs(base / whole - 1) < WHOLE)
 
     def positions_shifted(self, case: Case, got: Floats) -> Iterator[Prediction]:
         """Predict shifted positions.
