@@ -80,6 +80,7 @@ def test_a_function_that_stops_at_some_sizes_alone_is_claimed_without_them(folde
     assert not failed(_judged(path))
 
 
+@pytest.mark.slow
 def test_an_import_that_does_not_end_is_one_message(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -65,6 +65,7 @@ def judged(path: Path) -> list[Verdict]:
     return judge(load_adapter(str(path)).adapter, ("smoke", "golden"), examples=1, among=among)
 
 
+@pytest.mark.slow
 def test_a_class_of_rows_with_all_heads_is_judged_in_both_layouts(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -79,12 +80,14 @@ def test_a_class_of_rows_with_all_heads_is_judged_in_both_layouts(
     assert {"half", "interleaved", "query-key-half", "query-key-interleaved"} <= labels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", WRONG)
 def test_a_wrong_class_of_rows_with_all_heads_fails(folder: Path, wrong: str) -> None:
     path = written(folder, f"flat_{wrong}", source(**WRONG[wrong]))
     assert failing(judged(path))
 
 
+@pytest.mark.slow
 def test_rows_of_heads_are_tried_where_rows_of_all_are_not_taken(folder: Path) -> None:
     check = "assert query.ndim == 3 and len(query) == len(positions)"
     path = written(folder, "by_heads", source(CHECK=check))

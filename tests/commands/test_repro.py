@@ -311,6 +311,7 @@ def repeated(folder: Path, *options: str) -> list[str]:
     return shlex.split(command.removeprefix("alone"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "settings"),
     [

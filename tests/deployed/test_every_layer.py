@@ -96,6 +96,7 @@ def test_late_keys_at_wrong_places_are_found_in_any_layer(bad: int) -> None:
     assert "have positions" in result.text
 
 
+@pytest.mark.slow
 def test_late_keys_of_no_wrong_layer_are_right() -> None:
     for kind in (Served, late(-1)):
         (result,) = run(deployed(kind, "llama-deep"), "late-layers")

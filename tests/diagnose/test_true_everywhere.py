@@ -1,4 +1,4 @@
-"""What is said of a wrong result holds for all of it, and if two causes fit, both are told."""
+"""What is said of a wrong result holds for all of it, and if two causes fit, both are named."""
 
 from typing import Any
 

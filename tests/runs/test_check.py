@@ -221,6 +221,7 @@ def test_errors_show_the_caller_and_one_frame_of_the_kit(asked: Callable[[], obj
     assert [frame.filename == __file__ for frame in frames] == [True, True, False]
 
 
+@pytest.mark.slow
 def test_errors_show_the_caller_alone_in_pytest(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         "from posenc_conformance import check, conformance\n"

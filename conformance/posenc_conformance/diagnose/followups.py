@@ -25,9 +25,10 @@ from posenc_conformance.diagnose.diagnosis import (
     residual_of,
 )
 from posenc_conformance.diagnose.distances import describe_distances
+from posenc_conformance.diagnose.part_of_head import describe_unturned
 from posenc_conformance.diagnose.predictors import apply_constant
 from posenc_conformance.diagnose.recover import recover
-from posenc_conformance.diagnose.rows import describe_unturned, find_rule
+from posenc_conformance.diagnose.rows import find_rule
 from posenc_conformance.judge.arrays import PRECISE, UNIT_ROUNDOFF, Floats
 from posenc_conformance.judge.case import Case, case_described_by
 from posenc_conformance.judge.deviation import Constant

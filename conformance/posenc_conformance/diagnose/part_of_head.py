@@ -1,4 +1,4 @@
-"""A part of a head that is turned as if it were the whole, read from results."""
+"""A part of a head, or of the rows, that is rotated while the rest is left, read from results."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,8 +7,10 @@ import numpy as np
 from posenc_conformance.diagnose.diagnosis import differs, residual_of
 from posenc_conformance.diagnose.heads import wrong_parts
 from posenc_conformance.diagnose.rotation_tables import TURNING
-from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.diagnose.rows import TURNED
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.error_model import right_rows
 
 SHARES = (2, 1, 3)
 """Quarters of a head of which the part may consist; a half is the likeliest."""
@@ -60,3 +62,19 @@ def _is_turned_apart(case: Case, output: Floats, own: slice) -> bool:
     if not differs(case, model) or residual_of(case, x, model, bound) <= 1:  # or nothing is turned
         return False
     return residual_of(case, output, model, bound) <= 1
+
+
+def describe_unturned(case: Case, output: Floats) -> str:
+    """Say that the last rows of a result are left as they were given, and all others are right.
+
+    Empty if that is not so.
+    """
+    x = case.arguments.get("x")
+    if case.call.kind not in TURNED or x is None or x.shape != output.shape or x.ndim < 2:
+        return ""
+    wrong = ~right_rows(output, case.truth, case.bound)
+    as_given = np.abs(output - x) <= UNIT_ROUNDOFF[case.dtype] * np.abs(x)
+    number = np.flatnonzero(wrong.reshape(-1, wrong.shape[-1]).any(axis=0))
+    if not number.size or not number[0] or not as_given[..., number[0] :, :].all():
+        return ""
+    return f"the last rows are left as they were given, here from row {number[0]} on"

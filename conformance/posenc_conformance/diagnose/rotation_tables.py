@@ -27,7 +27,7 @@ SHORT = ("bfloat16", "float16")
 STEPS = (360, *(2**power for power in range(6, 15)))
 """Sizes that are tried for a table of cosines and sines over the full circle."""
 FACTOR = 1e-4
-"""Least difference of a factor from 1 that is told."""
+"""Least difference of a factor from 1 that is described."""
 READ = 1e-6
 """Error of cosines and sines that are read from a result in float32."""
 NEAR = 0.02

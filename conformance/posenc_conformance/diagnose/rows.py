@@ -528,22 +528,6 @@ def describe_only_row(case: Case, output: Floats) -> str:
     return f"the row is turned as at position {place}; asked for {positions[0]}"
 
 
-def describe_unturned(case: Case, output: Floats) -> str:
-    """Say that the last rows of a result are left as they were given, and all others are right.
-
-    Empty if that is not so.
-    """
-    x = case.arguments.get("x")
-    if case.call.kind not in TURNED or x is None or x.shape != output.shape or x.ndim < 2:
-        return ""
-    wrong = ~right_rows(output, case.truth, case.bound)
-    as_given = np.abs(output - x) <= UNIT_ROUNDOFF[case.dtype] * np.abs(x)
-    number = np.flatnonzero(wrong.reshape(-1, wrong.shape[-1]).any(axis=0))
-    if not number.size or not number[0] or not as_given[..., number[0] :, :].all():
-        return ""
-    return f"the last rows are left as they were given, here from row {number[0]} on"
-
-
 def _each(asked: Ints, found: Ints) -> str:
     """List the found and the requested positions of the first misplaced rows."""
     off = found - asked

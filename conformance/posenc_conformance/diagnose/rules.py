@@ -35,8 +35,9 @@ from posenc_conformance.diagnose.followups import (
     recovered,
 )
 from posenc_conformance.diagnose.missing import describe_missing
+from posenc_conformance.diagnose.part_of_head import describe_unturned
 from posenc_conformance.diagnose.recover import recover
-from posenc_conformance.diagnose.rows import describe_unturned, find_rule
+from posenc_conformance.diagnose.rows import find_rule
 from posenc_conformance.diagnose.sample import can_be_taken_apart, neighbours
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case

@@ -97,7 +97,7 @@ MEANS: Mapping[str, Callable[[Case], int]] = {
 def _is_rounded(case: Case, output: Floats, dtype: str, steps: float = 1.0) -> bool:
     """Return whether a result has values of a shorter dtype, not all 0, and is right in it.
 
-    It is right if it is within so many bounds of the short dtype.
+    It is right if it is within ``steps`` bounds of the short dtype.
     """
     if case.dtype not in PRECISE or case.dtype == dtype or not output.any():
         return False

@@ -21,13 +21,12 @@ from posenc_conformance.diagnose.diagnosis import (
 )
 from posenc_conformance.diagnose.given import describe_viewed
 from posenc_conformance.diagnose.moved_axes import describe_places_on_axes
-from posenc_conformance.diagnose.part_of_head import describe_part_of_head
+from posenc_conformance.diagnose.part_of_head import describe_part_of_head, describe_unturned
 from posenc_conformance.diagnose.recover import CAUSES, LAST, PLACES, recover
 from posenc_conformance.diagnose.rows import (
     RULES,
     describe_only_row,
     describe_rows,
-    describe_unturned,
     find_rule,
     holds_everywhere,
 )
