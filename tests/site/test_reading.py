@@ -101,6 +101,7 @@ def test_a_whole_word_precedes_words_that_begin_with_it(searching: Page) -> None
 def test_the_tab_key_does_not_stop_at_empty_results(searching: Page) -> None:
     box = searching.locator("[data-md-component=search-query]")
     box.fill("")
+    searching.locator(".md-search-result__list:empty").wait_for(state="attached")
     box.press("Tab")
     assert not searching.evaluate("document.activeElement.matches('.md-search__scrollwrap')")
 
