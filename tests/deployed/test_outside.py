@@ -108,7 +108,7 @@ NAMES = (
     ("loses-row-five-hundred[llama-far]", "every-key[", "keys-lost"),
     ("window-of-layer-2[modernbert-deep]", "window-layers[", "window-ignored"),
     ("keys-lost-at-pages[llama]", "written-keys[", "keys-lost"),
-    ("usual-betas[yarn-betas]", "distance-1[", "frequencies-wrong"),
+    ("usual-betas[yarn-betas]", "distance-1[", "betas-ignored"),
     ("queries-clamped-at-600[llama-far]", "late-keys[", "late-positions-wrong"),
     ("keys-unturned-at-600[llama-far]", "late-keys[", "keys-misplaced"),
     ("short-table-in-middle[llama-deep]", "late-layers[", "positions-clamped"),
