@@ -257,3 +257,17 @@ def test_a_batch_shows_its_worst_sequence() -> None:
     wrong = show(both, "rope", **asked)
     assert wrong.text.startswith("sequence 1 of 2")
     assert marked(wrong.pictures[0])
+
+
+def test_a_matrix_of_buckets_has_rows_and_columns() -> None:
+    buckets: dict[str, Any] = {
+        "relative_position": np.eye(12, dtype=int),
+        "num_buckets": 8,
+        "max_distance": 16,
+    }
+    wrong = expected("t5_bucket", **buckets) + 1
+    pictures = show(wrong, "t5_bucket", **buckets).pictures[0], show(X, "rope", **ASKED).pictures[0]
+    assert [(each.down, each.across) for each in pictures if isinstance(each, Map)] == [
+        ("row", "column"),
+        ("position", "channel"),
+    ]

@@ -148,19 +148,20 @@ def _value(text: str) -> Any:
 
 def _pictures(signature: Signature, result: Floats) -> Iterator[Picture]:
     name = signature.call.name
-    axes = ("head", "row", "column", *KINDS[signature.call.kind].axes)
     if not result.size or not result.ndim:
         raise Misuse(f"{name}: there is nothing to draw")
+    axes = KINDS[signature.call.kind].axis_names(min(result.ndim, 3))
     if result.ndim == 1:
         values = line(name, range(len(result)), result)
         yield Lines(f"{name}: values", axes[-1], "value", (values,))
         return
     tables = result.reshape(-1, *result.shape[-2:])
     labels = range(tables.shape[1]), range(tables.shape[2])
-    of_first = f" of {axes[-3]} 0" if len(tables) > 1 else ""
+    group = axes[-3] if len(axes) > 2 else "table"
+    of_first = f" of {group} 0" if len(tables) > 1 else ""
     yield map_values(f"{name}: table{of_first}", tables[0], (axes[-2], axes[-1]), labels)
     if axes[-1] != "channel":
-        lines = [line(f"{axes[-3]} {n}", labels[1], table[-1]) for n, table in enumerate(tables)]
+        lines = [line(f"{group} {n}", labels[1], table[-1]) for n, table in enumerate(tables)]
         title = f"{name}: the last {axes[-2]}, by {axes[-1]}"
         yield Lines(title, axes[-1], "value", tuple(lines[:CURVES]))
         return

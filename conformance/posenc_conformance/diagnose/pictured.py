@@ -70,8 +70,8 @@ def picture_errors(case: Case, output: Floats) -> Map | None:
 
 def _axes(case: Case) -> tuple[str, str]:
     """Return the names of rows and columns; a result of one axis is drawn as one row."""
-    axes = ("row", "column", *KINDS[case.call.kind].axes)
-    return "" if len(case.shape) < 2 else axes[-2], axes[-1]
+    names = ("", *KINDS[case.call.kind].axis_names(min(len(case.shape), 2)))
+    return names[-2], names[-1]
 
 
 def _row_labels(case: Case) -> Sequence[Any]:

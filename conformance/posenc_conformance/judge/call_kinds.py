@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 Shape = Sequence[int]
+PLAIN = ("head", "row", "column")
+"""Names of axes that have no other."""
 
 
 class ShapeSource(Protocol):
@@ -39,6 +41,14 @@ class Kind:
     """Whether a mask may hide elements, which are then infinite and not judged."""
     changes: str = ""
     """The argument that the call writes into: its contents after the call are the result."""
+
+    def axis_names(self, count: int) -> tuple[str, ...]:
+        """Name the last ``count`` axes of a result, at most three.
+
+        A matrix of a kind that names one axis, such as buckets, has rows and columns.
+        """
+        own = self.axes if len(self.axes) >= min(count, 2) else ()
+        return (*PLAIN[: max(0, len(PLAIN) - len(own))], *own)[-count:]
 
 
 def _like_x(case: ShapeSource) -> Shape:
