@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,9 @@ NO_OTHERS: Mapping[str, DeviationModel] = {}
 LARGE = 2**16
 """Size of a result from which on a few elements are compared with a model first."""
 FEW = 2**12
-"""About as many elements are compared first."""
+"""Number of elements that are compared first."""
+GOLDEN = (5**0.5 - 1) / 2
+"""Share of a large array between two elements of those."""
 APART = 8
 """Number of bounds that a model must differ from the truth by if each is the largest of a row."""
 SAME = 1e-6
@@ -139,17 +142,18 @@ def find_fits(
     says that a single deviation is known not to explain a result of which this is a part.
     """
     case = case.with_fields() if case.printed is not None and not special else case
+    if largest_paired is None:
+        largest_paired = LARGEST_PAIRED if only is None else np.inf
+    most = np.inf if output.size <= largest_paired else 1.0  # only pairs need those that do not fit
     fits = [
-        *_fits(case, case, output, special),
-        *_fits(case, case, output, _deviations(case, only)),
+        *_fits(case, case, output, special, most),
+        *_fits(case, case, output, _deviations(case, only), most),
     ]
     right = [fit for fit in fits if fit.fits]
     if right and not is_pair:
         return [fit for fit in right if not fit.is_wide] or right
     if is_unturned(case, output):  # any pair of mistakes may look like this
         return []
-    if largest_paired is None:
-        largest_paired = LARGEST_PAIRED if only is None else np.inf
     return list(_pairs(case, fits, output, only)) if output.size <= largest_paired else []
 
 
@@ -245,12 +249,14 @@ def _fits(
 
     Models with a residual above ``most`` are left out.
     """
+    widest = cache(lambda: _widest_bound(asked, output))
     for name, model in _models(asked, case, output, known):
         residual = residual_of(asked, output, model.output, model.own_bound)
         if residual > 1 and model.terms is not None:  # its angles round otherwise
             own_bound = asked.bounds(terms=model.terms())
             residual = residual_of(asked, output, model.output, own_bound)
-        is_wide = residual > 1 and case is asked and _fits_widely(asked, output, model)
+        may_be_wide = residual > 1 and case is asked and model.own_bound is None
+        is_wide = may_be_wide and _fits_within(widest(), asked, output, model)
         residual = 1.0 if is_wide else residual
         if residual <= most and differs(asked, model.output):
             numbers = (model.constant,)
@@ -258,18 +264,21 @@ def _fits(
             yield Fit(name, model.explanation, residual, model.of, numbers, state, is_wide)
 
 
-def _fits_widely(case: Case, output: Floats, model: Prediction) -> bool:
-    """Return whether a model fits within the largest bound of each row, and the truth does not.
+def _widest_bound(case: Case, output: Floats) -> Floats | None:
+    """Return for each value the largest bound of its row; None if the truth nearly fits within it.
 
     A mistake that moves values, or turns them by other angles, rounds them as those are rounded.
     """
-    if model.own_bound is not None or not case.shape:
-        return False
+    if not case.shape:
+        return None
     widest = np.broadcast_to(case.bound, case.shape).max(axis=-1, keepdims=True, initial=0)
     widest = np.broadcast_to(widest, case.shape)
-    if residual_of(case, output, model.output, widest) > 1:
-        return False
-    return residual_of(case, case.truth, model.output, widest) > APART
+    return widest if _residual(case, output, case.truth, widest, ...) > APART else None
+
+
+def _fits_within(bound: Floats | None, case: Case, output: Floats, model: Prediction) -> bool:
+    """Return whether a model fits within a bound; False if there is none."""
+    return bound is not None and residual_of(case, output, model.output, bound) <= 1
 
 
 def _models(
@@ -320,5 +329,9 @@ def differs(case: Case, model: Floats) -> bool:
 
 
 def _few(array: Floats) -> tuple[Array, ...]:
-    """Return the index of a few elements of a large array."""
-    return np.unravel_index(np.arange(0, array.size, array.size // FEW), array.shape)
+    """Return the index of a few elements of a large array.
+
+    Steps of the golden ratio meet all rows and columns; equal steps may be a number of columns.
+    """
+    places = np.arange(FEW) * GOLDEN % 1 * array.size
+    return np.unravel_index(places.astype(np.int64), array.shape)

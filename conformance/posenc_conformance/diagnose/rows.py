@@ -247,7 +247,11 @@ def _may_be_read(case: Case, output: Floats, left: Flags, places: Sequence[int])
     moved = once.with_arguments(positions=np.array(places))
     if not moved.has_result or not _are_apart(once, moved):  # as for a table without one of them
         return True
-    return bool(right_rows(got, moved.truth, np.maximum(once.bound, moved.bound)).any())
+    # A right row of another argument, as of keys beside wrong queries, says nothing.
+    wrong = np.broadcast_to(left[..., None], output.shape)
+    _, told = at_leading_index(case, wrong, tuple(leading), np.full(len(places), row))
+    fits = right_rows(got, moved.truth, np.maximum(once.bound, moved.bound))
+    return bool(fits[told[..., 0]].any())
 
 
 def _are_apart(once: Case, moved: Case) -> bool:
