@@ -4,7 +4,7 @@ A scheme defines the bias of a key at a distance. All schemes share the rest: qu
 last key positions, a bias is added head by head, and its gradient is linear.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -221,15 +221,18 @@ def queries_from_zero(biases: Callable[[Case, Integers], Iterator[Floats]]) -> D
     return models
 
 
-def distance_shifted(bias: Callable[[Case, int], Floats]) -> DeviationModel:
+def distance_shifted(
+    bias: Callable[[Case, int], Floats],
+    estimate: Callable[[Case, Floats], Iterable[int]] = lambda case, got: (),
+) -> DeviationModel:
     """Make a model that predicts distances off by one.
 
     A query gets distance 1 to itself, or distance 0 to the key before it. ``bias`` takes the number
-    that is added to all distances.
+    that is added to all distances; ``estimate`` reads further ones from the result.
     """
 
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
-        for shift in (1, -1):
+        for shift in (1, -1, *estimate(case, got)):
             yield Prediction(f"matches distances shifted by {shift:+d}", bias(case, shift))
 
     return models

@@ -15,6 +15,8 @@ from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict
 from posenc_conformance.schemes.absolute.random_walk import graph, shares
 
+SHOWN = 8
+"""Most eigenvectors that are listed."""
 TOGETHER = 1e-6
 """Eigenvalues closer than this count as equal; their eigenvectors are not separated."""
 
@@ -223,6 +225,32 @@ def unsymmetric(case: Case, got: Floats) -> Iterator[Prediction]:
         )
 
 
+def not_sorted(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict as many eigenvectors in another order than that of their eigenvalues.
+
+    Which ones they are is read from the answer: each space of equal eigenvalues has a whole number.
+    """
+    values, vectors = spectrum(normalized(weights_of(case)))
+    output, numbers, free, first = np.zeros(case.shape), list[int](), 0, 0
+    while first < len(values):
+        size = int(np.count_nonzero(np.abs(values[first:] - values[first]) < TOGETHER))
+        space = vectors[:, first : first + size]
+        inside = space.T @ got @ space
+        held = round(float(np.clip(np.trace(inside), 0, size)))
+        if held in (0, size):
+            inside = np.eye(size) * (held > 0)
+        else:
+            free += size * (size + 1) // 2
+        output += space @ inside @ space.T
+        numbers += range(first, first + held)
+        first += size
+    if len(numbers) == int(case.arguments["count"]) and free <= got.size / 2:
+        listed = ", ".join(map(str, numbers[:SHOWN])) + ", …" * (len(numbers) > SHOWN)
+        words = "matches eigenvectors in an order that is not that of their eigenvalues"
+        yield Prediction(f"{words}: by size, numbers {listed}, counted from 0", output)
+        yield Prediction(words, output)
+
+
 def not_normalized(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict eigenvectors of other Laplacians, or of the weights."""
     weights = weights_of(case)
@@ -307,5 +335,6 @@ KNOWLEDGE = {
             "weights-left-out": changed_weights(ones),
             "loops-swapped": loops_swapped,
         },
+        readings=(not_sorted,),
     ),
 }

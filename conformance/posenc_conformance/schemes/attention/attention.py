@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from posenc_conformance.families.lengths import no_sweep
-from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, fine, lattice
+from posenc_conformance.judge.arrays import PRECISE, UNIT_ROUNDOFF, Floats, fine, lattice
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
@@ -368,6 +368,48 @@ def epsilon_added(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
         yield f"matches {epsilon:g} added to the sum", weights * sums / (sums + epsilon)
 
 
+def padded_keys(case: Case, shares: Floats) -> Iterator[tuple[str, Floats]]:
+    """Predict the weights of a softmax over more keys, of score 0, that only its sum counts.
+
+    Their number follows from the part of the right weights that each row has: ``shares``.
+    """
+    logits, shown = logits_of(case), seen(case)
+    largest = np.where(shown, logits, -np.inf).max(axis=-1, keepdims=True)
+    weights = softmax(logits, shown)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        sums = largest + np.log(1 / weights.max(axis=-1, keepdims=True))  # their logarithms
+        counts = np.exp(sums) * (1 / shares - 1)
+    usable = np.isfinite(counts) & (shares < 1)
+    if not usable.any():
+        return
+    # A number is read best where these keys have most of the weight.
+    count = round(float(counts.ravel()[np.where(usable, shares, np.inf).argmin()]))
+    if count < 1:
+        return
+    wrong = weights / (1 + count * np.exp(-sums))
+    keys = shown.shape[1]
+    more = f"padding up to {keys + count} keys" if count > 1 else "one more key"
+    for words in (f"{more}, of score 0,", "keys of score 0 behind the last one, such as padding,"):
+        yield f"matches {words} counted in the sum of each softmax", wrong
+
+
+def weights_padded(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict weights that padding makes smaller: a row adds up to less than 1."""
+    if case.dtype in PRECISE and got.shape == case.shape and got.size:
+        for explanation, weights in padded_keys(case, got.sum(axis=-1, keepdims=True)):
+            yield Prediction(explanation, weights)
+
+
+def output_padded(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the output of weights that padding makes smaller, by one factor for each row."""
+    if case.dtype in PRECISE and got.shape == case.shape and got.size:
+        truth = case.with_arguments().truth
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = (got * truth).sum(-1, keepdims=True) / (truth**2).sum(-1, keepdims=True)
+        for explanation, weights in padded_keys(case, shares):
+            yield Prediction(explanation, weights @ case.arguments["v"])
+
+
 def other_exponential(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
     """Predict the weights with powers of two instead of exponentials."""
     for factor in POWERS_OF_2:
@@ -443,6 +485,7 @@ KNOWLEDGE = {
             "exponential-wrong": as_weights(other_exponential),
             "softmax-over-queries": as_weights(over_queries),
         },
+        readings=(weights_padded,),
     ),
     "attention": CallKnowledge(
         error_terms=output_terms,
@@ -465,6 +508,7 @@ KNOWLEDGE = {
             "exponential-wrong": as_output(other_exponential),
             "attention-softmax-over-queries": as_output(over_queries),
         },
+        readings=(output_padded,),
     ),
     "attention_with_bias": CallKnowledge(
         error_terms=output_terms,
@@ -480,5 +524,6 @@ KNOWLEDGE = {
             "bias-scale-wrong": as_output(scaled_otherwise),
             "mask-at-start": as_output(masked_at_start),
         },
+        readings=(output_padded,),
     ),
 }

@@ -284,6 +284,26 @@ def narrow_bias(case: Case, got: Floats) -> Iterator[Prediction]:
             yield Prediction(f"matches {prefix}slopes and products rounded to {dtype}", product)
 
 
+def narrow_positions(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict positions, and perhaps their differences, rounded to a narrow dtype."""
+    places = np.arange(float(case.parameter("k_len")))
+    slopes = slope_of_each_head(case)[:, None, None]
+    for dtype in ("bfloat16", "float16"):
+        if len(places) - 1 > np.finfo(np.float16).max and dtype == "float16":
+            continue  # positions would be infinite
+        near = round_to(places, dtype)
+        lag, key = near[-case.parameter("q_len") :, None] - near, near - near[-1]
+        steps = {
+            "causal": np.minimum(-lag, 0),
+            "symmetric": -np.abs(lag),
+            "first-key": near + 0 * lag,
+            "last-key": key + 0 * lag,
+            "key-from-1": round_to(places + 1, dtype) + 0 * lag,
+        }[str(case.conventions["form"])]
+        for words, step in (("", steps), (" and distances", round_to(steps, dtype))):
+            yield Prediction(f"matches positions{words} in {dtype}", slopes * step)
+
+
 def slope_of_each_head(case: Case) -> Floats:
     """Return the slopes that the case's head rule gives."""
     return slopes_of(case).truth
@@ -343,6 +363,22 @@ def slopes_along(case: Case, got: Floats) -> Iterator[Prediction]:
 def shifted(case: Case, shift: int) -> Floats:
     """Return the bias with ``shift`` added to all distances."""
     return np.asarray(case.truth + shift * slope_of_each_head(case)[:, None, None])
+
+
+def shift_read(case: Case, got: Floats) -> Iterator[int]:
+    """Yield the number that is added to all distances, read from the result.
+
+    Not those of another form, or of queries at other places, which are other mistakes.
+    """
+    tells = np.isfinite(case.truth) & np.isfinite(got) & case.judged
+    if not tells.any():
+        return
+    added = np.where(tells, got - np.where(tells, case.truth, 0.0), 0.0)
+    head = np.argmax(np.abs(slope_of_each_head(case)))
+    shift = round(float(np.median(added[head][tells[head]]) / slope_of_each_head(case)[head]))
+    k_len, q_len = case.parameter("k_len"), case.parameter("q_len")
+    if abs(shift) not in (0, 1, k_len - 1, k_len, k_len - q_len):
+        yield shift
 
 
 def gathered(case: Case, distance: Floats) -> Floats:
@@ -421,11 +457,11 @@ KNOWLEDGE = {
             ),
             "bias-sign-flipped": negated("matches the bias with the sign flipped"),
             "queries-from-zero": queries_from_zero(from_queries),
-            "distance-shifted": distance_shifted(shifted),
+            "distance-shifted": distance_shifted(shifted, shift_read),
             "bias-slopes-spread-wrongly": bias_slopes_models,
             "narrow-bias": narrow_bias,
         },
-        readings=(slopes_along,),
+        readings=(slopes_along, narrow_positions),
     ),
     "alibi_bias_vjp": CallKnowledge(
         error_terms=vjp_error_terms,

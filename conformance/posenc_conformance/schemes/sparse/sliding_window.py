@@ -37,6 +37,8 @@ from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 WINDOWS = (4, 2, 6, 40)
 ODD_WINDOWS = (1, 3)
+BLOCKS = 3
+"""Fewest blocks with which a window must begin to tell that it consists of blocks."""
 
 
 def windows(trial: Trial) -> tuple[int, ...]:
@@ -123,17 +125,57 @@ def window_of_queries(case: Case, got: Floats) -> Iterator[Prediction]:
         )
 
 
+def other_sides(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict other numbers of keys before and after the query, read from the result."""
+    query, key = places(case)
+    if got.shape != case.shape or not got.any():
+        return
+    lag = np.broadcast_to(query - key, got.shape)
+    read = int(lag[got > 0].max()), int(-lag[got > 0].min())
+    sides_seen = zip(("before", "after"), read, (lag.max(), -lag.min()), sides(case), strict=True)
+    if words := list(filter(None, (of_side(*side) for side in sides_seen))):
+        seen = (lag <= read[0]) & (-lag <= read[1])
+        yield predicted(f"matches a window in which {' and '.join(words)}", seen)
+
+
+def of_side(name: str, found: int, farthest: int, asked: int) -> str:
+    """Say how many keys on one side of the query are seen; empty if it is the right number.
+
+    ``farthest`` is the distance of the farthest key on that side.
+    """
+    if min(found, farthest) == min(asked, farthest):
+        return ""
+    if found == farthest:
+        return f"keys {name} the query are not limited"
+    if abs(found - asked) == 1:
+        return f"the last key {name} the query is one {'farther' if found > asked else 'nearer'}"
+    return f"{found} keys {name} the query are seen, where {asked} should be"
+
+
+def sign_of_diagonal(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the diagonal of hidden keys on the other side of the query."""
+    query, key = places(case)
+    before, after = sides(case)
+    hidden = (key > query + after) & (key <= query + before + 1)
+    words = "matches the far edge of the window on the wrong side of the query: a sign of a diagonal"
+    yield predicted(words, ~hidden)
+
+
 def whole_blocks(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict a window of whole blocks, as a kernel skips them: the last block of keys is whole."""
+    """Predict a window of whole blocks, as a kernel skips them: the last block of keys is whole.
+
+    At least three blocks must be where a window begins: fewer are at the edges of any window.
+    """
     query, key = places(case)
     before, after = sides(case)
     for size in (2**power for power in range(1, 10)):
         apart = (query // size - key // size) * size
         for least, words in ((before + 1, "begun"), (before + 1 + size, "begun, and one more")):
             seen = (apart < least) & (key <= query + after)
-            yield predicted(
-                f"matches whole blocks of {size} keys, where {words} in the window", seen
-            )
+            if len(np.unique(seen.argmax(axis=1))) >= BLOCKS:
+                yield predicted(
+                    f"matches whole blocks of {size} keys, where {words} in the window", seen
+                )
 
 
 def slots_compared(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -172,6 +214,6 @@ KNOWLEDGE = {
             "window-dropped": window_dropped,
             "inverted": inverted,
         },
-        readings=(*READINGS, whole_blocks, slots_compared),
+        readings=(*READINGS, other_sides, sign_of_diagonal, whole_blocks, slots_compared),
     ),
 }
