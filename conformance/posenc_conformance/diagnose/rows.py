@@ -239,17 +239,34 @@ def read_rows(case: Case, output: Floats, likely: Ints = NONE_LIKELY) -> Ints | 
 
 
 def _may_be_read(case: Case, output: Floats, left: Flags, places: Sequence[int]) -> bool:
-    """Return False if the first wrong row is at none of these places, all tried in one call."""
+    """Return False if the first wrong row is at none of these places, tried in one call or a few.
+
+    A scaling may differ from some length on, so that only places of one size can be in one call.
+    """
     if not left.any() or not can_be_taken_apart(case) or case.arguments["positions"].ndim != 1:
         return True
+    if (fits := _is_at_any(case, output, left, places)) is not None:
+        return fits
+    together: dict[tuple[bool, int], list[int]] = {}
+    for place in places:
+        together.setdefault((place < 0, place.bit_length()), []).append(place)
+    return any(_is_at_any(case, output, left, near) is not False for near in together.values())
+
+
+def _is_at_any(case: Case, output: Floats, left: Flags, places: Sequence[int]) -> bool | None:
+    """Return whether the first wrong row is at any of these places; None if one call cannot tell.
+
+    As for a table without one of them.
+    """
     *leading, row = np.argwhere(left)[0].tolist()
-    once, got = at_leading_index(case, output, tuple(leading), np.full(len(places), row))
+    rows = np.full(len(places), row)
+    once, got = at_leading_index(case, output, tuple(leading), rows)
     moved = once.with_arguments(positions=np.array(places))
-    if not moved.has_result or not _are_apart(once, moved):  # as for a table without one of them
-        return True
+    if not moved.has_result or not _are_apart(once, moved):
+        return None
     # A right row of another argument, as of keys beside wrong queries, says nothing.
     wrong = np.broadcast_to(left[..., None], output.shape)
-    _, told = at_leading_index(case, wrong, tuple(leading), np.full(len(places), row))
+    _, told = at_leading_index(case, wrong, tuple(leading), rows)
     fits = right_rows(got, moved.truth, np.maximum(once.bound, moved.bound))
     return bool(fits[told[..., 0]].any())
 

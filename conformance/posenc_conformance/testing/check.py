@@ -102,12 +102,16 @@ def check(
         try:
             return _compared(question, output, broadcast=bool(broadcast))
         except AssertionError as wrong:
+            is_of_form = not str(wrong).startswith(f"{question.signature.call.name}() returned")
             order = describe_order(
-                question, output, lambda order: Question.of(call, order, arguments), _passes
+                question,
+                output,
+                lambda order: Question.of(call, order, arguments),
+                _passes,
+                is_of_form=is_of_form,
             )
             shared = _shared(question, result, arguments)
-            is_of_form = str(wrong).startswith(f"{question.signature.call.name}() returned")
-            several = _of_several(question, result) if is_of_form else ""
+            several = "" if is_of_form else _of_several(question, result)
             if not (order or shared or several):
                 raise
             text = _with_order(order, str(wrong)) if order else str(wrong)

@@ -75,8 +75,8 @@ def name_mistake(case: Case, output: Floats, index: tuple[int, ...]) -> Diagnosi
         fewer = sample(case, output, index, ROWS_OF_PAIRS, heads=1)
         is_part = fewer[1].size < part.size
         is_quick = case.scheme.family in QUICK and part.size <= LARGEST_QUICK
-        most = np.inf if is_part or is_quick else None
-        fits = _of_call(find_fits(*fewer, largest_paired=most, is_pair=is_part))
+        if is_part or is_quick:
+            fits = _of_call(find_fits(*fewer, largest_paired=np.inf, is_pair=is_part))
     if few is not case:
         many = sample(case, output, index, ROWS_OF_ALL)
         ids = dict.fromkeys(fit.deviation for fit in fits)
@@ -93,7 +93,8 @@ def name_mistake(case: Case, output: Floats, index: tuple[int, ...]) -> Diagnosi
 
 def _describe_one_cause(case: Case, output: Floats, index: tuple[int, ...]) -> str:
     """Describe a mistake without an id that is simpler than any two; empty if none fits."""
-    if words := describe_part_of_head([(case, output)]):
+    is_likely = describe_part_of_head([sample(case, output, index, ROWS)])
+    if is_likely and (words := describe_part_of_head([(case, output)])):
         return words
     if words := describe_viewed([(case, output)]) or describe_places_on_axes(case, output):
         return words
