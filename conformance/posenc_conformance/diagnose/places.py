@@ -12,7 +12,7 @@ LARGEST = 64
 """Longest axis along which places are compared with each other."""
 FEWEST = 2
 """Fewest values that identify a place."""
-FEWEST_COMPARED = 8
+COMPARED_FIRST = 8
 """Places along a long axis that are compared first."""
 SHOWN = 4
 """Maximum number of places that are shown."""
@@ -95,7 +95,7 @@ def _whole_rule(got: Floats, truth: Floats, bound: Floats, judged: Flags) -> Int
         return bool((error <= np.maximum(bound[places], bound[sources]))[judged[places]].all())
 
     every = np.arange(len(got))
-    few = np.unique([*every[:: len(got) // FEWEST_COMPARED + 1], 1, len(got) - 1])
+    few = np.unique([*every[:: len(got) // COMPARED_FIRST + 1], 1, len(got) - 1])
     for _, rule in _rules_of_all(len(got)):
         if fits(few, rule[few]) and fits(every, rule):
             return rule

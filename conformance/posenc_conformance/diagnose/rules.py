@@ -36,7 +36,7 @@ from posenc_conformance.diagnose.followups import (
 )
 from posenc_conformance.diagnose.missing import describe_missing
 from posenc_conformance.diagnose.part_of_head import describe_unturned
-from posenc_conformance.diagnose.recover import recover
+from posenc_conformance.diagnose.recover import OF_MODELS, recover
 from posenc_conformance.diagnose.rows import find_rule
 from posenc_conformance.diagnose.sample import can_be_taken_apart, neighbours
 from posenc_conformance.judge.arrays import Floats
@@ -242,7 +242,9 @@ def _described_alone(wrong: WrongResult) -> str:
         if words := recover([few], right):
             return words
     if output.size > LARGEST_READ:
-        words = describe_distances([(case, output)], right) or describe_missing([(case, output)])
+        words = recover([(case, output)], right, OF_MODELS)
+        words = words or describe_distances([(case, output)], right)
+        words = words or describe_missing([(case, output)])
     else:
         words = recover([(case, output)], right)
     return words or _only_in_this_call(wrong)

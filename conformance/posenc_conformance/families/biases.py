@@ -210,13 +210,15 @@ def queries_from_zero(biases: Callable[[Case, Integers], Iterator[Floats]]) -> D
     def models(case: Case, got: Floats) -> Iterator[Prediction]:
         late = case.parameter("k_len") - case.parameter("q_len")
         single = case.parameter("q_len") == 1
-        words = "a single query that stands" if single else "queries that start"
         if late:
             for output in biases(case, queries(case) - late):
                 # Both have the same result: code may leave the bias out while decoding.
                 none = single and not output[case.shown].any()
                 more = ", or no bias for a single query" if none else ""
-                yield Prediction(f"matches {words} at position 0{more}", output)
+                if single:
+                    words = f"matches a single query that stands at position 0{more}"
+                    yield Prediction(words, output)
+                yield Prediction("matches queries that start at position 0", output)
 
     return models
 

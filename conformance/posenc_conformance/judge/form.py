@@ -14,6 +14,8 @@ HIDDEN = -10_000.0
 """Number that BERT adds to the score of a masked key: the weakest mask in use."""
 ADDED = -1000.0
 """Largest number of a mask that is taken for one that hides a key: rounded, or halved, -10,000."""
+SHOWN = 6
+"""Maximum number of numbers that are listed."""
 EXACT = {"integer": "iu", "boolean": "b"}
 """NumPy's kinds for the dtypes that are compared exactly."""
 
@@ -47,6 +49,7 @@ def require_form(name: str, case: Case, output: Array, *, masked: bool) -> None:
     if output.shape != case.shape:
         raise Misbehaviour(
             f"{name}() returned shape {output.shape}; expected {case.shape}: {case.call.returns}"
+            f"{_numbers_that_differ(case, output)}"
         )
     dtype = dtype_name(output)
     if case.dtype in EXACT:
@@ -65,6 +68,31 @@ def require_form(name: str, case: Case, output: Array, *, masked: bool) -> None:
         )
     if masked and case.printed is None:
         _require_mask(case, output.astype(np.float64))
+
+
+def _numbers_that_differ(case: Case, output: Array) -> str:
+    """Say which numbers of a rising list are there twice, or are missing; empty if others differ."""
+    if case.dtype != "integer" or output.ndim != 1 or output.dtype.kind not in EXACT["integer"]:
+        return ""
+    expected = case.truth
+    if expected.ndim != 1 or not output.size or (np.diff(expected) <= 0).any():
+        return ""
+    found, counts = np.unique(output, return_counts=True)
+    if not np.isin(found, expected).all():
+        return ""
+    again, missing = found[counts > 1], np.setdiff1d(expected, found)
+    parts = ((again, "there more than once"), (missing, "missing"))
+    words = (f"{_listed(numbers)} {_be(numbers)} {what}" for numbers, what in parts if len(numbers))
+    return f"; {' and '.join(words)}"
+
+
+def _listed(numbers: Array) -> str:
+    """List the first of some whole numbers."""
+    return ", ".join(str(int(each)) for each in numbers[:SHOWN]) + ", …" * (len(numbers) > SHOWN)
+
+
+def _be(numbers: Array) -> str:
+    return "is" if len(numbers) == 1 else "are"
 
 
 def _numbers_of_mask(output: Array) -> str:

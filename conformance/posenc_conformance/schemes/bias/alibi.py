@@ -277,7 +277,7 @@ def narrow_slopes(case: Case, got: Floats) -> Iterator[Prediction]:
 def narrow_bias(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict slopes, and their products with distances, rounded to a narrow dtype."""
     right = slope_of_each_head(case)[:, None, None]
-    distance = np.rint(case.truth / right)
+    distance = distances(case)
     for dtype in ("bfloat16", "float16"):
         for prefix, steps in (("", distance), ("distances, ", round_to(distance, dtype))):
             product = round_to(round_to(right, dtype) * steps, dtype)
