@@ -56,6 +56,8 @@ LARGEST_QUICK = 2**17
 """Largest whole result, in values, on which they are."""
 INDICES = 4
 """Leading indices that are looked at, and listed, where no known mistake explains a result."""
+FEWEST_STEPS = 3
+"""Fewest right leading indices that show a step."""
 ROWS_OF_ALL = 512
 """Rows that a pair of mistakes must explain besides those few; a single mistake must explain the
 whole result."""
@@ -129,12 +131,28 @@ def _describe(case: Case, output: Floats, index: tuple[int, ...]) -> str:
         return unturned
     few = [sample(case, output, index, ROWS, heads=1)]
     words = words or recover(few, readers=CAUSES)
-    if words and len(wrong) < count and not _are_all_of_one(case, wrong):
-        listed = ", ".join(str(each) for each in wrong[:INDICES]) + ", …" * (len(wrong) > INDICES)
+    is_part = len(wrong) < count and not _are_all_of_one(case, wrong)
+    step = _step_of_right(wrong, count)
+    others = f"only one in {step}, from the first on, is right" if step else "all others are right"
+    listed = ", ".join(str(each) for each in wrong[:INDICES]) + ", …" * (len(wrong) > INDICES)
+    if words and is_part:
         noun = "index" if len(wrong) == 1 else "indices"
-        return f"at leading {noun} {listed} {words}; all others are right"
+        return f"at leading {noun} {listed} {words}; {others}"
     words = words or recover(whole, readers=PLACES) or describe_only_row(case, output)
-    return words or recover(few, readers=LAST)
+    words = words or recover(few, readers=LAST)
+    return words or f"leading indices {listed} are wrong; {others}" * (is_part and step > 0)
+
+
+def _step_of_right(wrong: Sequence[tuple[int, ...]], count: int) -> int:
+    """Return the distance of right leading indices if they are equally far apart, else 0.
+
+    They begin with the first one, like one head of each group that a kernel holds.
+    """
+    right = np.setdiff1d(np.arange(count), [each[0] for each in wrong if len(each) == 1])
+    if len(right) + len(wrong) != count or len(right) < FEWEST_STEPS or right[0]:
+        return 0
+    step = int(right[1])
+    return step if step > 1 and np.array_equal(right, np.arange(0, count, step)) else 0
 
 
 def _are_all_of_one(case: Case, wrong: Sequence[tuple[int, ...]]) -> bool:

@@ -22,6 +22,7 @@ from posenc_conformance.judge.arrays import Floats, Ints, fine
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import Prediction
+from posenc_conformance.judge.error_model import right_rows
 from posenc_conformance.judge.knowledge import CallKnowledge
 from posenc_conformance.judge.measured_frequencies import PairFrequencies, fit_frequencies
 from posenc_conformance.judge.positions import positions_up_to
@@ -288,6 +289,27 @@ def mean_subtracted(case: Case, got: Floats) -> Iterator[Prediction]:
     yield Prediction("matches a layer norm: the mean of a row is subtracted", turned(case, rows))
 
 
+def partner_misread(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict heads, all that are wrong, in which pairs are turned without their other member.
+
+    A kernel that holds several heads may exchange the members of a pair in one of them only.
+    """
+    rows, (first, second) = normed(case), pairs_of(case)
+    wrong = ~right_rows(got, case.truth, case.bound).all(axis=-1)
+    angles = case.arguments["positions"][:, None] * frequencies(case)
+    cos, sin = np.cos(angles), np.sin(angles)
+    for words, minus, plus in (
+        ("the part with sin is missing", 0, 0),
+        ("each value stands in place of the other one of its pair", -sin, sin),
+        ("each value stands in place of the other one of its pair, without minus", sin, sin),
+    ):
+        model = rows.copy()
+        for channel, more in ((first, minus), (second, plus)):
+            model[..., channel] = rows[..., channel] * (cos + more)
+        everywhere = np.where(wrong[:, None, None], model, case.truth)
+        yield Prediction(f"matches {words}", everywhere)
+
+
 def norm_over_heads(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict one mean square for all heads of a token."""
     heads = len(case.arguments["q"])
@@ -330,7 +352,7 @@ KNOWLEDGE = {
             *case.arguments["q"].shape[1:],
         ),
         frequencies=read_frequencies,
-        readings=(mean_subtracted, low_precision),
+        readings=(mean_subtracted, low_precision, partner_misread),
         tied=(("k", -3), ("q_weight", None), ("k_weight", None)),
         invariants={
             "heads-alone": heads_alone,
