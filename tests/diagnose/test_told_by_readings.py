@@ -375,3 +375,136 @@ def test_another_rule_for_odd_channels_is_told() -> None:
     assert "the rule cut for an odd number of channels" in words
     passes("sinusoidal", **given, odd_dim="cut")
     passes("sinusoidal", **given, odd_dim="uneven")
+
+
+def each_side(before: int, after: int, count: int = 130) -> Array:
+    lag = np.arange(count)[:, None] - np.arange(count)
+    return (lag <= before) & (-lag <= after)
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        (each_side(130, 16), "keys before the query are not limited"),
+        (each_side(16, 15), "the last key after the query is one nearer"),
+        (each_side(17, 15), "before the query is one farther and the last key after the query is"),
+        (each_side(16, 33), "33 keys after the query are seen, where 16 should be"),
+    ],
+)
+def test_sides_of_a_window_are_told(result: Array, words: str) -> None:
+    given = {"q_len": 130, "k_len": 130, "window": 16, "combination": "window-each-side"}
+    assert words in said(result, "sliding_window", **given)
+    assert check(each_side(16, 16), "sliding_window", **given).worst <= 1
+    wide = given | {"window": 130}
+    assert check(np.ones((130, 130), bool), "sliding_window", **wide).worst <= 1
+
+
+def test_a_diagonal_of_the_wrong_sign_is_told() -> None:
+    lag = 140 + np.arange(60)[:, None] - np.arange(200)
+    given = {"q_len": 60, "k_len": 200, "window": 48, "combination": "window-keys"}
+    words = said(~((lag < 0) & (lag >= -48)), "sliding_window", **given)
+    assert "the far edge of the window on the wrong side" in words
+    assert check((lag >= 0) & (lag < 48), "sliding_window", **given).worst <= 1
+
+
+def attended(more: int) -> tuple[Array, Array, dict[str, Any]]:
+    """Return weights and outputs with further keys of score 0 in each sum, and the arguments."""
+    rng = np.random.default_rng(8)
+    q, k, v = (single(rng.standard_normal((2, n, 16))) for n in (5, 40, 40))
+    powers = np.exp(q.astype(float) @ k.astype(float).swapaxes(1, 2) / 4)
+    weights = powers / (powers.sum(axis=-1, keepdims=True) + more)
+    return single(weights), single(weights @ v), {"q": q, "k": k, "v": v, "combination": "full"}
+
+
+@pytest.mark.parametrize(("more", "words"), [(24, "padding up to 64 keys"), (1, "one more key")])
+def test_padding_in_the_sum_of_a_softmax_is_told(more: int, words: str) -> None:
+    weights, output, given = attended(more)
+    right_weights, right_output, _ = attended(0)
+    assert words in said(output, "attention", **given)
+    assert check(right_output, "attention", **given).worst <= 1
+    given.pop("v")
+    assert f"{words}, of score 0, counted in the sum" in said(weights, "attention_weights", **given)
+    assert check(right_weights, "attention_weights", **given).worst <= 1
+
+
+def test_eigenvectors_in_another_order_are_told() -> None:
+    rng = np.random.default_rng(3)
+    edges = np.triu(rng.random((16, 16)) < 0.3, 1) + np.eye(16, k=1)
+    weights = ((edges + edges.T) > 0).astype(float)
+    share = weights.sum(axis=1) ** -0.5
+    _, vectors = np.linalg.eigh(np.eye(16) - share[:, None] * weights * share)
+    given = {"adjacency": weights, "count": 3, "combination": "dropped"}
+    picked = vectors[:, [2, 9, 4]]
+    words = said(picked @ picked.T, "laplacian", **given)
+    assert "not that of their eigenvalues: by size, numbers 2, 4, 9, counted from 0" in words
+    right = -vectors[:, 1:4]
+    assert check(right @ right.T, "laplacian", **given).worst <= 1
+
+
+@pytest.mark.parametrize("short", ["bfloat16", "float16"])
+def test_biases_of_short_places_are_told(short: str) -> None:
+    dtype, keys = {"bfloat16": (ml_dtypes.bfloat16, 400), "float16": (np.float16, 2300)}[short]
+    given: dict[str, Any] = {"heads": 4, "q_len": 2, "k_len": keys, "combination": "causal"}
+    slopes_of_4 = 0.25 ** np.arange(1, 5)[:, None, None]
+    places = np.arange(keys)
+    near = places.astype(dtype).astype(float)
+    words = said((slopes_of_4 * (near - near[-2:, None])).astype(dtype), "alibi_bias", **given)
+    assert f"positions in {short}" in words
+    right = slopes_of_4 * (places - places[-2:, None])
+    assert check(right.astype(dtype), "alibi_bias", **given).worst <= 1
+
+
+def test_a_number_added_to_all_distances_is_told() -> None:
+    given: dict[str, Any] = {"heads": 8, "q_len": 1, "k_len": 200, "combination": "last-key"}
+    by = slopes()[:, None, None]
+    words = said(single(by * (np.arange(200) - 199 + 13)), "alibi_bias", **given)
+    assert "distances shifted by +13 [distance-shifted" in words
+    assert check(single(by * (np.arange(200) - 199.0)), "alibi_bias", **given).worst <= 1
+    first = said(single(by * np.arange(200.0)), "alibi_bias", **given)
+    assert "matches the first-key form" in first
+
+
+def test_keys_at_their_own_positions_are_told() -> None:
+    rng = np.random.default_rng(9)
+    sizes = {"q": (2, 9, 4), "k": (2, 9, 4), "w_kr": (2, 8, 4), "u": (2, 4), "v": (2, 4)}
+    given = {name: single(rng.standard_normal(size)) for name, size in sizes.items()}
+    q, k, w_kr, u, v = (each.astype(float) for each in given.values())
+    angles = np.outer(np.arange(9), 10_000.0 ** -(np.arange(0, 8, 2) / 8))
+    table = np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(9, 8)
+    scores = (q + u[:, None]) @ k.swapaxes(1, 2) + (q + v[:, None]) @ (table @ w_kr).swapaxes(1, 2)
+    asked = {**given, "combination": "conformer"}
+    words = said(single(scores / 2), "transformer_xl_scores", **asked)
+    assert "the positions of keys, the same for every query" in words
+    passes("transformer_xl_scores", **asked)
+
+
+def test_one_head_in_four_that_is_right_is_told() -> None:
+    rng = np.random.default_rng(10)
+    given: dict[str, Any] = {
+        "q": single(rng.standard_normal((8, 16, 32))),
+        "k": single(rng.standard_normal((4, 16, 32))),
+        "q_weight": np.ones(32, np.float32),
+        "k_weight": np.ones(32, np.float32),
+        "positions": np.arange(16),
+        "eps": 1e-6,
+        "base": 10_000.0,
+        "layout": "half",
+    }
+    right = expected("qk_norm_rope", **given)
+    level = expected("qk_norm_rope", **given | {"positions": 0 * np.arange(16)})
+    cos = np.tile(np.cos(np.outer(np.arange(16), plain(32))), 2)
+    result = np.where((np.arange(12) % 4 > 0)[:, None, None], level * cos, right)
+    words = said(single(result), "qk_norm_rope", **given)
+    assert "(5,), … the part with sin is missing; only one in 4, from the first on" in words
+    passes("qk_norm_rope", **given)
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [([0, 16, 16, 32, 48, 64], "; 16 is there more"), ([0, 16, 64], "; 32, 48 are missing")],
+)
+def test_edges_that_are_missing_or_there_twice_are_told(result: list[int], words: str) -> None:
+    given: dict[str, Any] = {"grids": [[1, 8, 8]], "window": 2, "merge_size": 2}
+    assert words in said(np.array(result), "window_edges", **given)
+    passes_whole = np.array([0, 16, 32, 48, 64])
+    assert check(passes_whole, "window_edges", **given).worst <= 1

@@ -157,7 +157,9 @@ def sign_of_diagonal(case: Case, got: Floats) -> Iterator[Prediction]:
     query, key = places(case)
     before, after = sides(case)
     hidden = (key > query + after) & (key <= query + before + 1)
-    words = "matches the far edge of the window on the wrong side of the query: a sign of a diagonal"
+    words = (
+        "matches the far edge of the window on the wrong side of the query: a sign of a diagonal"
+    )
     yield predicted(words, ~hidden)
 
 
