@@ -186,14 +186,20 @@ def _residual(
 
 
 def is_result_of(case: Case, output: Floats, other: Case) -> bool:
-    """Return whether a result is that of another call, which must have the same shape."""
+    """Return whether a result is that of another call, which must have the same shape.
+
+    A call within whose own bound the right result lies as well cannot explain a wrong one: anything
+    may fit.
+    """
     try:
         is_alike = other.shape == case.shape  # checked first: exchanged sizes may be huge
     except (TypeError, ValueError, IndexError):
         return False
     if not is_alike or not other.has_result:
         return False
-    return residual_of(case, output, other.truth, other.bound) <= 1
+    if residual_of(case, output, other.truth, other.bound) > 1:
+        return False
+    return agrees(case, output) or residual_of(case, case.truth, other.truth, other.bound) > 1
 
 
 def predict_wrong(case: Case, output: Floats) -> frozenset[str]:

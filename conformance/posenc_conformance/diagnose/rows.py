@@ -278,17 +278,36 @@ def _place_of_one(case: Case, output: Floats, left: Flags, tried: Ints) -> int |
     One call has that row many times, once at each position.
     """
     *leading, row = map(int, np.argwhere(left)[0])
-    of_rows = [name for name, form in forms_of(case.call).items() if form.has_rows]
     for part in np.array_split(tried, max(1, len(tried) // AT_ONCE)):
-        many = {name: case.arguments[name][..., [row] * len(part), :] for name in of_rows}
-        other = case.with_arguments(**many, positions=part)
-        if not other.has_result:
-            continue
-        bound = np.maximum(case.bound[..., row : row + 1, :], other.bound)
-        fits = right_rows(output[..., row : row + 1, :], other.truth, bound)[(*leading,)]
+        fits = fits_at_places(case, output, row, part)[(..., *leading, slice(None))]
         if fits.any():
             return int(part[fits.argmax()])
     return None
+
+
+def fits_at_places(case: Case, output: Floats, row: int, places: Ints) -> Flags:
+    """Return at which of many places, its last axis, a row of a result may stand.
+
+    One call has that row many times, once at each place: [..., places], all False without a result.
+    """
+    count = places.shape[-1]
+    of_rows = [name for name, form in forms_of(case.call).items() if form.has_rows]
+    many = {name: case.arguments[name][..., [row] * count, :] for name in of_rows}
+    other = case.with_arguments(**many, positions=places)
+    if not other.has_result:
+        return np.zeros((*output.shape[:-2], count), dtype=np.bool_)
+    here = slice(row, row + 1)
+    bound = np.maximum(case.bound[..., here, :], other.bound)
+    return right_rows(output[..., here, :], other.truth, bound) & _tells(case, other, here)
+
+
+def _tells(case: Case, other: Case, rows: slice) -> Flags:
+    """Return in which rows another call can tell what the case can.
+
+    At a place so far that its bound is as large as the values, any row would fit.
+    """
+    judged = np.broadcast_to(case.judged, case.shape)[..., rows, :]
+    return np.asarray((other.judged | ~judged).all(axis=-1))
 
 
 def _all_by_rule(case: Case, output: Floats, rule: Rule) -> Ints | None:
@@ -341,7 +360,8 @@ def _moved(case: Case, place: int) -> Case | None:
 def _agrees(case: Case, output: Floats, other: Case) -> Flags:
     """Return which rows of a result agree with another call."""
     try:
-        return right_rows(output, other.truth, np.maximum(case.bound, other.bound))
+        right = right_rows(output, other.truth, np.maximum(case.bound, other.bound))
+        return right & _tells(case, other, slice(None))
     except ValueError:  # the other call has no result
         return np.zeros(output.shape[:-1], dtype=np.bool_)
 
