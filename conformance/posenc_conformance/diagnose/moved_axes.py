@@ -54,7 +54,10 @@ def _rules(asked: Ints) -> Iterator[tuple[str, Ints]]:
         ("are i // height and i % height: not divided by the width", *np.divmod(number, height)),
         ("count column by column", number % height, number // height),
         ("count row by row, whatever the order of the rows of x", *np.divmod(number, width)),
-        ("are those of the next cell, as if a row before them counted", *np.divmod(number + 1, width)),
+        (
+            "are those of the next cell, as if a row before them counted",
+            *np.divmod(number + 1, width),
+        ),
         ("are those of the cell before, as if counted from 1", *np.divmod(number - 1, width)),
     ):
         yield f"rows and columns of the grid {words}", np.stack([rows, columns])
