@@ -77,7 +77,7 @@ def test_a_base_far_from_position_0() -> None:
 
 def test_numbers_that_leave_no_digit_are_not_said_to_be_exchanged() -> None:
     """With base and factor exchanged the stretch cancels, and its bound holds for anything."""
-    long = {"factor": 2.0, "original_max_position_embeddings": 32_768}
+    long: dict[str, Any] = {"factor": 2.0, "original_max_position_embeddings": 32_768}
     places = 2484 + np.arange(ROWS)
     x = X.astype(np.float32).astype(np.float64)
     result = posenc.dynamic_ntk(x, places, base=5e5, length=131_072, layout="half", **long)

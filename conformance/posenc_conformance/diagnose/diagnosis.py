@@ -88,7 +88,7 @@ class Fit:
         single = not any("+" in fit.deviation or fit.is_wide for fit in (self, other))
         is_same = abs(self.residual - other.residual) < SAME
         near, far = sorted((self.spread, other.spread))
-        is_as_near = 0 < near and far <= AS_NEAR * near
+        is_as_near = near > 0 and far <= AS_NEAR * near
         return single and self.deviation != other.deviation and (is_same or is_as_near)
 
     @property

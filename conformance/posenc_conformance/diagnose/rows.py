@@ -279,7 +279,7 @@ def _place_of_one(case: Case, output: Floats, left: Flags, tried: Ints) -> int |
     """
     *leading, row = map(int, np.argwhere(left)[0])
     for part in np.array_split(tried, max(1, len(tried) // AT_ONCE)):
-        fits = fits_at_places(case, output, row, part)[(..., *leading, slice(None))]
+        fits = fits_at_places(case, output, row, part)[(*leading,)]
         if fits.any():
             return int(part[fits.argmax()])
     return None

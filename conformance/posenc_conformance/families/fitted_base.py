@@ -47,6 +47,8 @@ def nearest_base(
     center, width = sum(LOGARITHMS) / 2, (LOGARITHMS[1] - LOGARITHMS[0]) / 2
     for reach in _reaches(farthest):
         near = (np.abs(steps) <= reach).ravel()
+        if not steps[near].any():  # no rows are that near: they would fit any base
+            continue
         center = _best(case, (steps[near], between[near]), frequencies, center, width)
         width /= STEP
     for _ in range(3):  # by how far all rows are from position 0

@@ -85,10 +85,11 @@ def name_mistake(case: Case, output: Floats, index: tuple[int, ...]) -> Diagnosi
     is_odd = bool(fits) and all(map(_has_odd_base, fits))  # another number may have made it
     if is_odd and (words := describe_other_number([(few, part)])):
         return to_diagnosis([], NONE, words)
-    if fits and not all("+" in fit.deviation for fit in fits):
-        return to_diagnosis(_likeliest_first(fits))
-    if words := _describe_one_cause(case, output, index):
+    is_single = bool(fits) and not all("+" in fit.deviation for fit in fits)
+    if (is_odd or not is_single) and (words := _describe_one_cause(case, output, index)):
         return to_diagnosis([], NONE, words)
+    if is_single:
+        return to_diagnosis(_likeliest_first(fits))
     return to_diagnosis(fits, NONE, "" if fits else _describe(case, output, index))
 
 
