@@ -288,11 +288,16 @@ def _fits_widely(case: Case, output: Floats, model: Prediction) -> bool:
     """
     if model.own_bound is not None or not case.shape:
         return False
-    widest = np.broadcast_to(case.bound, case.shape).max(axis=-1, keepdims=True, initial=0)
-    widest = np.broadcast_to(widest, case.shape)
+    widest = widest_bound(case)
     if residual_of(case, output, model.output, widest) > 1:
         return False
     return residual_of(case, case.truth, model.output, widest) > APART
+
+
+def widest_bound(case: Case) -> Floats:
+    """Return the largest bound of each row for all its channels, which others may turn."""
+    widest = case.bound.max(axis=-1, keepdims=True, initial=0)
+    return np.broadcast_to(widest, case.shape)
 
 
 def _models(
