@@ -247,7 +247,9 @@ def _may_be_read(case: Case, output: Floats, left: Flags, places: Sequence[int])
     moved = once.with_arguments(positions=np.array(places))
     if not moved.has_result or not _are_apart(once, moved):  # as for a table without one of them
         return True
-    return bool(right_rows(got, moved.truth, np.maximum(once.bound, moved.bound)).any())
+    # Of queries and keys a head of each is taken, and one of them may be right.
+    wrong = ~right_rows(got, once.truth, once.bound)
+    return bool((wrong & right_rows(got, moved.truth, np.maximum(once.bound, moved.bound))).any())
 
 
 def _are_apart(once: Case, moved: Case) -> bool:
