@@ -65,11 +65,9 @@ def width(rotary_dim: int | None, head_dim: int) -> int:
     """Return the number of rotated channels; None means all of them."""
     rotated = head_dim if rotary_dim is None else arguments.integer("rotary_dim", rotary_dim, 2)
     if rotated % 2 or not 2 <= rotated <= head_dim:
-        if rotary_dim is None:
-            raise ValueError(f"head_dim is {head_dim}; it must be even and at least 2")
-        raise ValueError(
-            f"rotary_dim is {rotated}; it must be even, at least 2 and at most head_dim ({head_dim})"
-        )
+        name = "head_dim" if rotary_dim is None else "rotary_dim"
+        most = "" if rotary_dim is None else f", and at most head_dim ({head_dim})"
+        raise ValueError(f"{name} is {rotated}; it must be even, at least 2{most}")
     return rotated
 
 
