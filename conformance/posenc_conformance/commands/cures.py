@@ -74,7 +74,8 @@ def _is_excepted(pattern: Pattern, scheme: Scheme, deviation: Deviation) -> bool
 
 
 @lru_cache(maxsize=1)
-def _symptoms() -> tuple[Symptom, ...]:
+def symptoms() -> tuple[Symptom, ...]:
+    """Return all symptoms, in the order of the file."""
     raw = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     return tuple(Symptom(id, **fields) for id, fields in raw.items())
 
@@ -84,7 +85,7 @@ def cure_of(scheme: Scheme, deviation: Deviation) -> str:
 
     A link becomes its text with the page in parentheses. Empty if no symptom fits.
     """
-    nearest = max(_symptoms(), key=lambda symptom: symptom.closeness(scheme, deviation))
+    nearest = max(symptoms(), key=lambda symptom: symptom.closeness(scheme, deviation))
     if not nearest.fits(scheme, deviation):
         return ""
     own = (each["cure"] for each in nearest.cures if _is_for(each["for"], scheme, deviation))

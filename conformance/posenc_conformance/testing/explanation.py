@@ -64,8 +64,8 @@ def _without_claims(line: str, judged: Judged) -> str:
     given = {**case.conventions, **case.arguments}
     said = {_text(value) for name, value in given.items() if name not in assumed}
     for value in {_text(value) for value in assumed.values()} - said:
-        for was in ("was claimed", "was asked for"):
-            line = re.sub(rf"(?<=; ){re.escape(value)} {was}", f"{value} is the default", line)
+        was = rf"((?:; |where ){re.escape(value)}) (?:was claimed|(?:was|is) asked for)\b"
+        line = re.sub(was, r"\1 is the default", line)
     return line
 
 

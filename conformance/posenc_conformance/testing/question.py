@@ -492,9 +492,11 @@ def _order(signature: Signature, shape: object) -> tuple[int, ...]:
     if not signature.has_rows:
         raise signature.misuse("it takes no shape=: none of its arrays has rows of channels")
     letters = list("".join(shape.lower().split())) if isinstance(shape, str) else []
-    if ROW not in letters and len(rows := ROWS_ELSEWHERE.intersection(letters)) == 1:
-        letters[letters.index(*rows)] = ROW
-    if len(set(letters)) < len(letters) or not {ROW, CHANNEL} <= set(letters):
+    elsewhere = [place for place, letter in enumerate(letters) if letter in ROWS_ELSEWHERE]
+    if ROW not in letters and len(elsewhere) == 1:
+        letters[elsewhere[0]] = ROW
+    is_spelt = {ROW, CHANNEL} <= set(letters) and all(map(str.isalpha, letters))
+    if len(set(letters)) < len(letters) or not is_spelt:
         raise signature.misuse(
             f"shape={shown(shape)} names no order of axes",
             "write a letter for each axis: s for the sequence, d for the channels, any others for "
