@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import yaml
 from posenc import __version__
 from posenc_conformance.commands.cures import LINK, closeness, cure_of, symptoms
 from posenc_conformance.commands.main import main
+from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_all
 from posenc_conformance.report.known import UNSAID
 from tests.reporting import summary_of
@@ -398,7 +400,7 @@ def test_explain_has_a_cure_for_each_mistake(capsys: pytest.CaptureFixture[str])
         assert words in shown
 
 
-OTHERS = {
+OTHERS: dict[str, Callable[[KnownScheme, str], bool]] = {
     "attention kernel": lambda scheme, id: "bias" not in id,
     "Permute the rows": lambda scheme, id: "layout-swapped" not in id and scheme.id != "permute-qk",
     "rope_theta": lambda scheme, id: scheme.family not in ("rotary", "attention"),
