@@ -718,7 +718,7 @@ def test_a_learned_table_as_large_as_those_of_models_is_unknown_soon(
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     before = time.process_time()
     assert main(["identify", str(path)]) == 1
-    assert time.process_time() - before < 10
+    assert time.process_time() - before < 30  # 80 s without a sample of rows, below 10 with it
     shown = capsys.readouterr()
     assert shown.out == "nothing known comes near it\n"
     assert "posenc: trying known mistakes of sincos-2d\n" in shown.err
