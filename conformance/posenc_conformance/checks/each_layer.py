@@ -61,6 +61,7 @@ class EachLayer(KeyPlaces):
         if len(wrong) == len(self.group.layers):
             raise Blocked("all layers of the group are wrong")
         if wrong:
+            self._require_count_if_scored(wrong[0], "")
             beside = "those of other layers are right"
             known = self._explanations_of_layer(wrong[0])
             known = known or self._explanations_of_places(wrong, "", beside, late=True)
