@@ -17,6 +17,7 @@ from posenc_conformance.deployed.engine import PRODUCTS, Deployed
 from posenc_conformance.deployed.instrument import Tabled
 from posenc_conformance.deployed.layer_questions import scores_of
 from posenc_conformance.deployed.layer_sums import can_add_up
+from posenc_conformance.deployed.measure import Measured
 from posenc_conformance.deployed.pictured import window_edge
 from posenc_conformance.deployed.probe_plans import still_groups
 from posenc_conformance.deployed.prompts import (
@@ -163,6 +164,9 @@ class _Questions(EachLayer):
             yield "late-rows", partial(self._read_rows, rows)
         if late := self._late_texts(self._distances):
             yield "late-keys", partial(self._late_keys, late)
+        if self._has_late_layers:
+            yield "late-layers", self._late_layers
+        if late:
             yield "written-keys", self._written_keys
         if self.group.turns and can_add_up(self.engine.probe) and self.group.attention != "chunked":
             yield "every-key", self._every_key
@@ -199,10 +203,15 @@ class _Questions(EachLayer):
             return
         if self.group.reach is None:
             yield "far-layers", partial(self._far_layers, self._distances[-1])
-            if can_add_up(self.engine.probe):
-                yield "late-layers", self._late_layers
         else:
             yield "window-layers", partial(self._window_layers, self.group.reach)
+
+    @property
+    def _has_late_layers(self) -> bool:
+        """Whether keys of several layers at the end of the context are checked together."""
+        several = len(self.group.layers) > 1 and self.group.turns and self.group.reach is None
+        chunked = self.group.attention == "chunked"
+        return several and not (self._encoder or chunked) and can_add_up(self.engine.probe)
 
     @property
     def _tabled(self) -> bool:
@@ -247,7 +256,15 @@ class _Questions(EachLayer):
 
     def _distance(self, prompt: Prompt) -> Outcome:
         """Check the scores of all queries in a prompt."""
-        return self._together([self._measure(self._new(prompt))])
+        near = self._near if self.engine.batches else {}
+        return self._together([near.get(prompt) or self._measure(self._new(prompt))])
+
+    @cached_property
+    def _near(self) -> dict[Prompt, Measured]:
+        """Measurements of near distances, in one request; the nearest has one of its own."""
+        nearest, *others = map(self._prompt, self._distances)
+        near = [prompt for prompt in others if prompt.length == nearest.length]
+        return dict(zip(near, self._measure_each(near), strict=True))
 
     def _read_rows(self, prompts: Sequence[Prompt]) -> Outcome:
         """Check the rows that queries read in some texts."""
@@ -260,19 +277,17 @@ class _Questions(EachLayer):
         are, which other checks report.
         """
         others = [group for group in asked_groups(self.engine) if group.id != self.group.id]
-        measurements, mistaken = [], {}
-        for layer in self.group.layers:
-            few = min(FEW, self._middle.steps)
-            prompt = self._new(replace(self._middle, layer=layer, steps=few))
-            got = self._measure(prompt)
-            measurements.append(got)
+        few = replace(self._middle, steps=min(FEW, self._middle.steps))
+        layers = [replace(few, layer=layer) for layer in self.group.layers]
+        measurements, mistaken = self._measure_each(layers), {}
+        for got in measurements:
             if not self._is_right(got):
                 like = [
                     group.id
                     for group in others
-                    if got.agrees_with(scores_of(self.engine.probe, group, prompt, self.dtype))
+                    if got.agrees_with(scores_of(self.engine.probe, group, got.prompt, self.dtype))
                 ]
-                mistaken[layer] = like[0] if like else NONE
+                mistaken[got.prompt.layer] = like[0] if like else NONE
         if len(mistaken) == len(measurements):
             raise Blocked("all layers of the group are wrong")
         if mistaken and not {*mistaken.values()} - {NONE}:

@@ -4,8 +4,10 @@ One text checks several layers where their readings add up. Only if the sum is w
 has a text of its own.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from posenc_conformance.checks.key_places import KeyPlaces, MeasuredSum
 from posenc_conformance.checks.probe_explanations import Explanations
@@ -26,6 +28,8 @@ EARLIEST = 64
 """Position of the first key in a text of several layers, if there is room: keys that see few tokens
 change the norms of later layers."""
 
+TOKENS_OF_A_STEP = 32
+"""Tokens of a prompt that cost about as much time as one that an engine generates."""
 AGAIN = ", after a text that begins alike"
 
 
@@ -41,30 +45,48 @@ class EachLayer(KeyPlaces):
     def _late_layers(self) -> Outcome:
         """Check the scores of each layer at the end of the context, as ``_each_layer`` does."""
         alone = replace(self._middle, steps=min(FEW, self._middle.steps))
-        return self._each_layer(alone.moved(self.length - alone.length))
+        return self._each_layer(alone.moved(self.length - alone.length), self._measure_sum_late)
 
-    def _each_layer(self, alone: Prompt) -> Outcome:
-        """Check a text for each layer.
+    def _each_layer(
+        self, alone: Prompt, measure: Callable[[Prompt], MeasuredSum] | None = None
+    ) -> Outcome:
+        """Check a text for each layer; ``measure`` is that of ``_suspects``.
 
         Raises Wrong for layers that differ from the others, and Blocked if all are wrong, which
         other checks report.
         """
-
-        def text(layers: Layers) -> Prompt:
-            return self._enlarged(alone, layers)
-
-        suspects, sums = self._suspects(text, _unseen)
+        suspects, sums = self._suspects(self._fewest_texts(alone), _unseen, measure)
         found = [self._measure(self._new(replace(alone, layer=layer))) for layer in suspects]
         wrong = [each for each in found if not self._is_right(each)]
         if len(wrong) == len(self.group.layers):
             raise Blocked("all layers of the group are wrong")
         if wrong:
+            self._require_count_if_scored(wrong[0], "")
             beside = "those of other layers are right"
             known = self._explanations_of_layer(wrong[0])
             known = known or self._explanations_of_places(wrong, "", beside, late=True)
             layers = [each.prompt.layer for each in wrong]
             raise self._failure(wrong[0], self._in_layers(known, layers), "")
         return self._of_sums(sums)
+
+    def _fewest_texts(self, alone: Prompt) -> Callable[[Layers], Prompt]:
+        """Return what makes the texts of several layers, with the queries that cost the least.
+
+        More queries of a text tell more layers apart where roundings are large.
+        """
+        most = len(self.engine.probe.plan.pairs) - FEW
+
+        def text(steps: int, layers: Layers) -> Prompt:
+            first = alone.first + alone.steps - steps
+            return self._enlarged(replace(alone, first=first, steps=steps), layers)
+
+        def cost(steps: int) -> int:
+            count = max(1, self._together_in(partial(text, steps), _unseen))
+            tokens = alone.length + TOKENS_OF_A_STEP * steps
+            return math.ceil(len(self.group.layers) / count) * tokens
+
+        numbers = [alone.steps, *(n for n in (2 * FEW, most) if alone.steps < n <= most)]
+        return partial(text, min(numbers, key=cost))
 
     def _reused_layers(self) -> Outcome:
         """Check each layer after a text with the same beginning, in which the keys are.

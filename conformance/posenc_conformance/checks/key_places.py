@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import cycle, islice
@@ -80,13 +81,16 @@ class KeyPlaces(Situations):
         texts = (self._prompt(place + steps // 2, steps=steps) for place in (*EARLY, *PLACES))
         return [text for text in texts if self._fits(text)]
 
-    def _sum_on_both_sides(self, text: Prompt) -> MeasuredSum | None:
-        """Measure a text with a second key just after its key; None if their sum is not known."""
+    def _sum_on_both_sides(self, text: Prompt, *, late: bool) -> MeasuredSum | None:
+        """Measure a text with a second key just after its key; None if their sum is not known.
+
+        ``late`` says that it is the text at the end of the context.
+        """
         both = self._with_gain(replace(text, also=(text.layer,)))
         known = can_add_up(self.engine.probe) and self.group.attention != "chunked"
         if not known or both.first - both.key < CLOSEST:
             return None
-        return self._measure_sum(self._new(both))
+        return self._measure_sum_late(both) if late else self._measure_sum(self._new(both))
 
     def _is_right_sum(self, total: MeasuredSum) -> bool:
         count = self._count(total.measured)
@@ -133,6 +137,14 @@ class KeyPlaces(Situations):
             measured, np.inf if measured.lost else float(measured.ratio(right).max())
         )
 
+    def _measure_sum_late(self, prompt: Prompt) -> MeasuredSum:
+        """Measure the sum of the keys of a text as ``_measure_late`` does."""
+        with suppress(Wrong):
+            total = self._measure_sum(self._begun_late(prompt))
+            if self._is_right_sum(total):
+                return total
+        return self._measure_sum(self._new(prompt))
+
     def _sum(self, prompt: Prompt) -> LayerSum:
         return LayerSum(self.engine.probe, self.group, prompt, self.dtype)
 
@@ -148,13 +160,15 @@ class KeyPlaces(Situations):
         """
         sums, found = list[MeasuredSum](), list[Measured]()
         for text in texts:
-            both = self._sum_on_both_sides(text)
+            is_last = text == texts[-1]
+            both = self._sum_on_both_sides(text, late=is_last)
             sums += [both] if both else []
             if both is None or not self._is_right_sum(both):
                 is_close = text.first - text.key < CLOSEST
                 after = text.moved(1) if is_close else replace(text, key=text.key + 1)
                 fitting = filter(self._fits, (text, self._with_gain(after)))
-                found += [self._measure(self._new(each)) for each in fitting]
+                measure = self._measure_late if is_last else self._measure_new
+                found += map(measure, fitting)
         wrong = [each for each in found if not self._is_right(each)]
         if not wrong:
             for both in sums:
@@ -309,7 +323,10 @@ class KeyPlaces(Situations):
         """
         if not self.engine.probe.plan.writes:
             raise NotClaimed("with tied embeddings, a probe has no token that a key follows")
-        found = [self._measure(self._new(text)) for text in self._written]
+        # First the one at the end, since the last text of other checks begins like it.
+        late = [self._measure_late(text) for text in self._written if text.length == self.length]
+        some = [text for text in self._written if text.length < self.length]
+        found = [*self._measure_each(some), *late]
         wrong = [each for each in found if not self._is_right(each)]
         when = ", a key that the engine generated"
         if wrong:

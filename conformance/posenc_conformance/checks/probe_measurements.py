@@ -1,9 +1,10 @@
 """A group of layers of a deployed engine: its prompts, and what is measured with them."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import groupby
 
 import numpy as np
 
@@ -32,6 +33,8 @@ BEYOND = 4
 """Distance of a key that a window must hide, in multiples of the window's reach."""
 FEW = 8
 """Number of pairs of channels with which every layer is checked."""
+TOKENS_OF_A_BATCH = 2**13
+"""Largest number of tokens in one request that saves time: a bound on the memory that it needs."""
 NO_VALUES = (
     "values-missing",
     "the heads that are read have no values, as if those of other heads were taken",
@@ -89,6 +92,73 @@ class Measuring:
             measured = measure(self.engine.probe, self.engine, prompt)
         self.engine.answered.append(measured)
         return measured
+
+    def _measure_late(self, prompt: Prompt) -> Measured:
+        """Measure a text near the end of the context that begins as others there do.
+
+        Engines that reuse a cached prefix compute the beginning once. A wrong answer does not
+        count: the text is then measured again with a new beginning.
+        """
+        with suppress(Wrong):
+            measured = self._measure(self._begun_late(prompt))
+            if self._is_right(measured):
+                return measured
+        return self._measure(self._new(prompt))
+
+    def _begun_late(self, prompt: Prompt) -> Prompt:
+        return replace(prompt, serial=self._serial_of_late)
+
+    @cached_property
+    def _serial_of_late(self) -> int:
+        return next(self.engine.serials)
+
+    def _measure_new(self, prompt: Prompt) -> Measured:
+        """Measure a text with a new beginning, as ``_measure`` does."""
+        return self._measure(self._new(prompt))
+
+    def _measure_each(self, prompts: Sequence[Prompt]) -> list[Measured]:
+        """Measure new texts, in one request if that takes less time.
+
+        A wrong answer of such a request does not count: the text is then measured by itself.
+        """
+        found = list[Measured]()
+        for _, alike in groupby(prompts, key=lambda prompt: prompt.generated):
+            texts = [*map(self._new, alike)]
+            size = max(1, TOKENS_OF_A_BATCH // max(text.length for text in texts))
+            for start in range(0, len(texts), size):
+                some = texts[start : start + size]
+                right = self._right_in_a_batch(some)
+                found += [right.get(text) or self._measure_new(text) for text in some]
+        return found
+
+    def _right_in_a_batch(self, prompts: Sequence[Prompt]) -> dict[Prompt, Measured]:
+        """Return what is right of texts in one request; nothing if that takes as much time."""
+        if not self.engine.batches or len(prompts) < 2:
+            return {}
+        with suppress(Misbehaviour):
+            answers = self._asked_together(prompts, prompts[0].generated)
+            found = map(self._read, prompts, answers)
+            right = [measured for measured in found if self._is_right(measured)]
+            self.engine.answered.extend(right)
+            return {measured.prompt: measured for measured in right}
+        return {}
+
+    def _read(self, prompt: Prompt, answer: Sequence[Mapping[str, float]]) -> Measured:
+        """Read one of the answers to a batch."""
+        return measure(self.engine.probe, _Answered(answer, self.engine), prompt)
+
+    def _asked_together(
+        self, prompts: Sequence[Prompt], steps: int
+    ) -> Sequence[Sequence[Mapping[str, float]]]:
+        """Send several texts in one request, and return the answer to each."""
+        probe = self.engine.probe
+        if isinstance(probe.plan, Bucketed):
+            texts, begun = zip(*(prompt.both_texts(probe) for prompt in prompts), strict=True)
+            return self.engine.read_after(texts, begun, steps)
+        tokens = [prompt.tokens(probe) for prompt in prompts]
+        if self._encoder:
+            return self.engine.read_at(tokens, [prompt.positions for prompt in prompts])
+        return self.engine.read_together(tokens, steps)
 
     def _send(self, prompt: Prompt, count: int) -> None:
         """Let the engine generate ``count`` tokens after a prompt; raise as ``_measure`` does."""
@@ -271,3 +341,30 @@ class Measuring:
 def _number(keys: float) -> str:
     """Return a number of keys, whole if it nearly is."""
     return f"{round(keys):,}" if abs(keys - round(keys)) < 0.1 else f"{keys:,.1f}"
+
+
+@dataclass
+class _Answered:
+    """A reader that returns a known answer first, and then calls the engine."""
+
+    answer: Sequence[Mapping[str, float]] | None
+    engine: Deployed
+
+    def read(self, prompt: Sequence[int], steps: int) -> Sequence[Mapping[str, float]]:
+        """Return the known answer the first time."""
+        answer, self.answer = self.answer, None
+        return self.engine.read(prompt, steps) if answer is None else answer
+
+    def read_at(
+        self, texts: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
+    ) -> Sequence[Sequence[Mapping[str, float]]]:
+        """Return the known answer the first time."""
+        answer, self.answer = self.answer, None
+        return self.engine.read_at(texts, places) if answer is None else [answer]
+
+    def read_after(
+        self, texts: Sequence[Sequence[int]], begun: Sequence[Sequence[int]], steps: int
+    ) -> Sequence[Sequence[Mapping[str, float]]]:
+        """Return the known answer the first time."""
+        answer, self.answer = self.answer, None
+        return self.engine.read_after(texts, begun, steps) if answer is None else [answer]

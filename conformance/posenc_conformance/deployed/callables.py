@@ -4,7 +4,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -67,6 +67,8 @@ class Running:
 
 
 AS_USUAL = Running()
+LEAST_REUSED = 1024
+"""Least number of tokens of a beginning that is computed only once."""
 
 
 @dataclass(frozen=True)
@@ -183,6 +185,8 @@ class Transformers:
     name: str
     context: int | None = None
     running: Running = AS_USUAL
+    last: list[tuple[list[int], Any]] = field(default_factory=list)
+    """The last long text and its KV cache; empty if there is none that can be cut."""
 
     @property
     def concurrent(self) -> bool:
@@ -190,9 +194,33 @@ class Transformers:
         return not self.running.compiled
 
     def read(self, prompt: Sequence[int] | str, steps: int) -> list[Reading]:
-        """Generate greedily, with the model's KV cache."""
-        (readings,) = self.read_together([prompt], steps)
-        return readings
+        """Generate greedily, with the model's KV cache, and that of a text that begins alike.
+
+        Only long beginnings are reused: prompts share them where that is meant to save time.
+        """
+        text = [int(token) for token in prompt]
+        if len(text) <= LEAST_REUSED or self.running.static or self.running.compiled:
+            (readings,) = self.read_together([prompt], steps)
+            return readings
+        tokens, mask = map(self._tensor, padded([text]))
+        given = {"input_ids": tokens, "attention_mask": mask}
+        if kept := self._kept(text):
+            given["cache"] = kept
+        written = self._generate(steps, **given)
+        if _can_be_cut(cache := written.get("cache")):  # early versions have no such name
+            self.last.append((text, cache))
+        return [reading for (reading,) in self._readings(written)]
+
+    def _kept(self, text: list[int]) -> Any:
+        """Return the cache of the last long text, cut to a long beginning of this one, or None."""
+        empty: tuple[list[int], Any] = ([], None)
+        before, cache = self.last.pop() if self.last else empty
+        differ = (n for n, pair in enumerate(zip(before, text, strict=False)) if len({*pair}) > 1)
+        alike = next(differ, min(len(before), len(text) - 1))
+        if alike <= LEAST_REUSED:
+            return None
+        cache.crop(alike - cache.get_seq_length())
+        return cache
 
     def read_at(
         self, texts: Sequence[Sequence[int] | str], places: Sequence[Sequence[int]]
@@ -225,8 +253,12 @@ class Transformers:
         """Generate tokens, and yield the log-probabilities at each step, one mapping per text."""
         if self.running.static:
             given["cache_implementation"] = "static"
+        yield from self._readings(self._generate(steps, **given))
+
+    def _generate(self, steps: int, **given: Any) -> Any:
+        """Generate tokens; return the logits at each step, and the KV cache."""
         with _raising_misbehaviour():
-            written = self.model.generate(
+            return self.model.generate(
                 **given,
                 max_new_tokens=steps,
                 min_new_tokens=steps,
@@ -234,6 +266,9 @@ class Transformers:
                 output_logits=True,
                 return_dict_in_generate=True,
             )
+
+    def _readings(self, written: Any) -> Iterator[list[Reading]]:
+        """Yield the log-probabilities at each step, one mapping per text."""
         for logits in written.logits:
             of_step = logits.float().cpu().numpy().astype(np.float64)
             yield [log_probabilities(row, self.words) for row in of_step]
@@ -280,6 +315,16 @@ class TwoTexts(Transformers):
         inputs = {"input_ids": text, "attention_mask": mask, "decoder_input_ids": start}
         inputs["decoder_attention_mask"] = seen
         return [[*of_text] for of_text in zip(*self._generated(steps, **inputs), strict=True)]
+
+
+def _can_be_cut(cache: Any) -> bool:
+    """Return whether a KV cache has a row for each token in every layer."""
+    try:
+        from transformers.cache_utils import DynamicCache, DynamicLayer
+    except ImportError:
+        return False
+    whole = isinstance(cache, DynamicCache)
+    return whole and all(type(layer) is DynamicLayer for layer in cache.layers)
 
 
 @contextmanager

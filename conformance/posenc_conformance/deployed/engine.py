@@ -102,6 +102,8 @@ class Deployed:
     """Format in which products are claimed to be computed, if it has fewer bits than the dtype."""
     concurrent: bool = True
     """Whether several texts may be sent at the same time."""
+    batches: bool = False
+    """Whether several texts in one request take less time than one after another."""
     gone: list[str] = field(default_factory=list)
     """Why the engine no longer answers; empty as long as it does."""
     answered: list[Measured] = field(default_factory=list)
@@ -255,7 +257,10 @@ def _found(
         elif probe.plan.encoder:
             kind = Kind.ENCODER
         source = load_folder(name, dtype, kind, running)
-        return Deployed(source, model, probe, title=name, concurrent=source.concurrent)
+        together = source.concurrent and not running.static
+        return Deployed(
+            source, model, probe, title=name, concurrent=source.concurrent, batches=together
+        )
     return _function(name, asked)
 
 

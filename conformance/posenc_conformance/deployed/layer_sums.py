@@ -23,7 +23,7 @@ from posenc_conformance.deployed.prompts import Prompt, keys_seen
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Flags, Floats
 from posenc_conformance.models.meaning import Group
 
-SEVERAL = (16, 8, 4, 2)
+SEVERAL = (32, 16, 8, 4, 2)
 """Numbers of layers that one text may check."""
 
 
@@ -84,11 +84,25 @@ class LayerSum:
         with np.errstate(divide="ignore"):
             values = np.log(total / count) / amplitude
             of_reading = (LOG_PROBABILITY / probe.logits(gain, shares)).sum(axis=-1)
-        # Each layer adds to the hidden state, which is rounded every time, for both keys.
-        roundings = roundings_of_reading(probe, self.prompt) + 2 * len(self.prompt.also)
+        roundings = roundings_of_reading(probe, self.prompt) + self._roundings_of_sums(sees)
         of_reading += roundings * UNIT_ROUNDOFF[self.dtype] + self._changed
         off = (sees * self._bounds).max(axis=0)
         return Scores(values, off + of_reading / amplitude)
+
+    def _roundings_of_sums(self, sees: Flags) -> Floats:
+        """Count the roundings of all sums but the last, [queries, heads], in units of the last one.
+
+        A layer adds up the values of its own keys; each layer adds the result to the hidden state,
+        for the key and for the neutral one. Nothing that is added is negative, so that a sum is
+        rounded by no more than its part of the last one.
+        """
+        layers = np.array([self.prompt.layer, *self.prompt.also])
+        among = layers[:, np.newaxis] == np.unique(layers)  # layers compute in this order
+        weights = np.stack([sees * self._raised, np.ones_like(self._raised)])
+        sums = np.cumsum(np.einsum("akqh,kl->laqh", weights, among), axis=0)
+        with np.errstate(invalid="ignore"):  # where no key is seen
+            of_state = np.nan_to_num(sums / sums[-1]).sum(axis=(0, 1)) - 2
+        return np.asarray(of_state + 2 * (among.sum(axis=0) - 1).max())
 
     @cached_property
     def _raised(self) -> Floats:

@@ -140,3 +140,31 @@ def whole_rows(case: Case, output: Floats, index: tuple[int, ...], largest: int)
 def at_leading_index(case: Case, output: Floats, index: tuple[int, ...], rows: Ints) -> Answer:
     """Take rows, which may be repeated, of one leading index."""
     return _taken(case, output, _heads(output.shape[:-2], index)[:1], rows)
+
+
+def is_at_any(
+    case: Case, output: Floats, index: Sequence[int], places: Sequence[int]
+) -> bool | None:
+    """Return whether a wrong row is at any of these places; None if one call cannot tell.
+
+    Of queries and keys a head of each is taken, and one of them may be right.
+    """
+    once, got = at_leading_index(case, output, (*index[:-1],), np.full(len(places), index[-1]))
+    moved = once.with_arguments(positions=np.array(places))
+    if not moved.has_result or not _are_apart(once, moved):  # as for a table without one of them
+        return None
+    wrong = ~right_rows(got, once.truth, once.bound)
+    return bool((wrong & right_rows(got, moved.truth, np.maximum(once.bound, moved.bound))).any())
+
+
+def _are_apart(once: Case, moved: Case) -> bool:
+    """Return whether rows do not depend on the places of others, as where the largest counts."""
+    places = moved.arguments["positions"]
+    order = np.argsort(places)
+    for number in order[len(order) // 4 :: max(len(order) // 4, 1)].tolist():
+        alone = once.with_arguments(positions=np.full_like(places, places[number]))
+        if not alone.has_result or not np.array_equal(
+            alone.truth[..., number, :], moved.truth[..., number, :]
+        ):
+            return False
+    return True

@@ -71,7 +71,7 @@ def require_form(name: str, case: Case, output: Array, *, masked: bool) -> None:
 
 
 def _numbers_that_differ(case: Case, output: Array) -> str:
-    """Say which numbers of a rising list are there twice, or are missing; empty if others differ."""
+    """Say which numbers of a rising list are missing or there twice; empty if others differ."""
     if case.dtype != "integer" or output.ndim != 1 or output.dtype.kind not in EXACT["integer"]:
         return ""
     expected = case.truth
