@@ -27,7 +27,9 @@ LOOKS = re.compile(
     r"rope|rotary|rotat|rope_cache|freqs_cis|sinus|sincos|sin_cos|pos(ition(al)?)?_?(enc|emb)|"
     r"posemb|pos_bias|t5_|(rel|relative)_?(pos_)?bias|position(al)?_bias|alibi|slopes|"
     r"position_bucket|time_?step|time_?emb|"
-    r"(window|sliding|local|causal).*mask|mask.*(window|causal)|sliding_window"
+    r"(window|sliding|local|causal|chunk|dilat|stride|big_?bird|fixed).*mask|"
+    r"mask.*(window|causal|chunk|dilat|stride|big_?bird)|sliding_window|dilated_window|"
+    r"compute_bias|position_ids"
 )
 AVOID = re.compile(r"^_|test|bench|example|script|demo|setup|conftest|train|cli$|main$|convert")
 QUERIES = frozenset(["x", "q", "query", "queries", "xq"])

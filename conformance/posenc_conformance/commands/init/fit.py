@@ -104,7 +104,8 @@ class Answered:
     case: Case
     output: Array
     off: float
-    """Largest difference from the truth relative to the largest value."""
+    """Largest difference from the truth relative to the largest value; of a mask, the share of
+    wrong values."""
     index: tuple[int, ...]
     """The index of the largest error."""
 
@@ -190,6 +191,7 @@ def _compare(fit: Fit, case: Case, output: Array) -> Answered | None:
     truth = np.where(case.shown, case.truth, 0.0)
     difference = np.where(case.shown, np.abs(output.astype(np.float64) - truth), 0.0)
     off = float(difference.max() / max(np.abs(truth).max(), 1e-300))
+    off = float(difference.mean()) if case.dtype == "boolean" else off
     seen = replace(fit, worst=comparison.worst, judged=comparison.judged)
     return Answered(seen, case, output.astype(np.float64), off, comparison.index)
 

@@ -26,8 +26,13 @@ HINTS = {
     "alibi_slopes": r"alibi|slope",
     "alibi_bias": r"alibi|pos.*bias",
     "t5_bucket": r"bucket",
-    "t5_bias": r"t5|rel.*bias|pos.*bias",
+    "t5_bias": r"t5|rel.*bias|pos.*bias|compute_bias",
+    "dilated_window": r"dilat",
     "sliding_window": r"window|sliding|local",
+    "chunked_mask": r"chunk",
+    "strided_mask": r"stride",
+    "bigbird_mask": r"big_?bird",
+    "fixed_mask": r"fixed.*mask",
     "causal_mask": r"causal",
 }
 """Calls that are tried, and a pattern of names that suggest each."""

@@ -115,6 +115,34 @@ def sliding_window(base: float = BASE) -> list[Arguments]:
     return [{"q_len": 7, "k_len": 12, "window": 4}, {"q_len": 9, "k_len": 9, "window": 2}]
 
 
+def dilated_window(base: float = BASE) -> list[Arguments]:
+    """Return lengths, windows and dilations, first with fewer queries than keys."""
+    return [{**each, "dilation": at} for each, at in zip(sliding_window(), (2, 3), strict=True)]
+
+
+def chunked_mask(base: float = BASE) -> list[Arguments]:
+    """Return lengths and chunks, first with fewer queries than keys."""
+    return [{"q_len": 7, "k_len": 12, "chunk_size": 4}, {"q_len": 9, "k_len": 9, "chunk_size": 3}]
+
+
+def strided_mask(base: float = BASE) -> list[Arguments]:
+    """Return lengths and strides, first with fewer queries than keys."""
+    return [{"q_len": 7, "k_len": 12, "stride": 4}, {"q_len": 9, "k_len": 9, "stride": 3}]
+
+
+def bigbird_mask(base: float = BASE) -> list[Arguments]:
+    """Return lengths and blocks, first with fewer queries than keys."""
+    return [{"q_len": 9, "k_len": 21, "block_size": 3}, {"q_len": 12, "k_len": 12, "block_size": 2}]
+
+
+def fixed_mask(base: float = BASE) -> list[Arguments]:
+    """Return lengths, blocks and summaries, first with fewer queries than keys."""
+    return [
+        {"q_len": 7, "k_len": 12, "block_size": 4, "summary": 2},
+        {"q_len": 9, "k_len": 9, "block_size": 3, "summary": 1},
+    ]
+
+
 PROBES = {
     "rope": rope,
     "rope_query_key": rope_query_key,
@@ -127,6 +155,11 @@ PROBES = {
     "t5_bias": t5_bias,
     "causal_mask": causal_mask,
     "sliding_window": sliding_window,
+    "dilated_window": dilated_window,
+    "chunked_mask": chunked_mask,
+    "strided_mask": strided_mask,
+    "bigbird_mask": bigbird_mask,
+    "fixed_mask": fixed_mask,
 }
 FIXED = {"num_buckets": 32, "max_distance": 128, "scale": 1.0}
 """The assumed values of parameters that a library does not let its callers choose."""

@@ -30,6 +30,15 @@ FORMS_OF_MASK: Mapping[str, int | None] = {
     "mask.reshape(k_len, k_len)[k_len - q_len :]": MOST_IN_SQUARES,
 }
 """Conversions of a returned mask, each with the largest position that is cheap."""
+MASKS = (
+    "causal_mask",
+    "sliding_window",
+    "dilated_window",
+    "chunked_mask",
+    "strided_mask",
+    "bigbird_mask",
+    "fixed_mask",
+)
 ZERO_ALLOWS = "the mask is 0 or False where attention is allowed, so the adapter inverts it"
 Group = tuple[tuple[Found, ...], Iterator[Draft]]
 
@@ -262,6 +271,5 @@ DRAFTS = {
     "sincos_2d": _grids,
     "alibi_slopes": _slopes,
     "t5_bucket": _buckets,
-    "causal_mask": _masks,
-    "sliding_window": _masks,
+    **dict.fromkeys(MASKS, _masks),
 }
