@@ -3,7 +3,7 @@
 import inspect
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ SHORTEST = 16
 """A default length below is none of a table that a user would make."""
 LONG = 2**15
 """Length of a table of which few are kept, to save memory."""
-CALLS = re.compile(r"forward|rotat|apply|embed|encod|^get_")
+CALLS = re.compile(r"forward|rotat|apply|embed|encod|bias|^get_")
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,19 @@ class Target:
     parameters: tuple[inspect.Parameter, ...]
 
 
-def maker(found: Found, offered: Mapping[str, str]) -> Maker | None:
-    """Return code that makes an object of a class; None if a parameter's meaning is unknown."""
+def maker(
+    found: Found, offered: Mapping[str, str], also: Collection[str] = ()
+) -> Maker | None:
+    """Return code that makes an object of a class; None if a parameter's meaning is unknown.
+
+    ``also`` has roles of optional parameters that are passed beside the usual ones.
+    """
     name = found.path
     line = f"from {found.module} import {name}"
     if any(_needs_config(parameter) for parameter in found.parameters):
         return _from_config(found, line, offered)
     lengths = own_lengths(found) if has_own_length(found) else []
-    passed = PASSED_IF_OPTIONAL - ({"length"} if lengths else set())
+    passed = PASSED_IF_OPTIONAL.union(also) - ({"length"} if lengths else set())
     call = call_text(f"make_{found.named}", found.parameters, offered, passed)
     if call is None:
         return None

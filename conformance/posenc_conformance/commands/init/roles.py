@@ -121,6 +121,17 @@ def has(parameters: Sequence[inspect.Parameter], *roles: str) -> bool:
     return all(any(role in roles_of(parameter) for parameter in parameters) for role in roles)
 
 
+def takes_width(parameters: Sequence[inspect.Parameter]) -> bool:
+    """Return whether there is a number, or a share, of the channels that are rotated.
+
+    A number that is the only size may be that of a head.
+    """
+    roles = [{*roles_of(each)} for each in parameters]
+    widths = sum("rotary" in each for each in roles)
+    sizes = sum(bool(each & {"dim", "x"}) for each in roles)
+    return any("share" in each for each in roles) or bool(widths and sizes > widths)
+
+
 def call_text(
     function: str,
     parameters: Sequence[inspect.Parameter],

@@ -28,7 +28,7 @@ from posenc_conformance.commands.init.draft import (
 from posenc_conformance.commands.init.making import Target, callables, called, has_own_length, maker
 from posenc_conformance.commands.init.orders import exchange, orders
 from posenc_conformance.commands.init.probes import SAMPLE, sample
-from posenc_conformance.commands.init.roles import NAMES, CallText, has, roles_of
+from posenc_conformance.commands.init.roles import NAMES, CallText, has, takes_width
 from posenc_conformance.judge.arrays import to_numpy
 from posenc_conformance.scheme_file.scheme import Call
 
@@ -65,12 +65,14 @@ MOST_IN_SEQUENCES = 4095
 ONE_RESULT = "not judged: keys, since the call does not return them beside the queries"
 COPIED = "it writes over x, so the adapter gives it a copy"
 NO_CALL = CallText("", frozenset())
+SHARE = f"min(1.0, ({HEAD_DIM} + 0.25) / x.shape[-1])"
+"""The part of a head that is rotated: a quarter of a channel more, which rounding takes away."""
 LAYOUT = {
     "neox": '{"half": True, "interleaved": False}[layout]',
     "interleaved": '{"half": False, "interleaved": True}[layout]',
 }
 FLOAT32 = {"torch": "torch.float32", "jax": "jnp.float32", "numpy": "np.float32"}
-PLAIN = {"base": "base", "dim": HEAD_DIM, "length": "length", "other": "heads", **LAYOUT}
+PLAIN = {"base": "base", "length": "length", "other": "heads", **LAYOUT}
 
 
 @dataclass(frozen=True)
@@ -144,16 +146,17 @@ def of_both(call: Call, found: Found) -> Iterator[Draft]:
 def _make(found: Found) -> Any:
     if not found.is_class:
         return None
-    offered = {"dim": HEAD_DIM, "base": "base", "length": "length", "dropout": "0.0"}
-    if _names_both_sizes(found.parameters):
-        offered = {"rotary": HEAD_DIM, **offered, "dim": "x.shape[-1]"}
-    return maker(found, {**offered, **LAYOUT, "dtype": FLOAT32[found.framework]})
+    sizes = _sizes(found.parameters)
+    offered = {**sizes, "base": "base", "length": "length", "dropout": "0.0"}
+    offered |= {**LAYOUT, "dtype": FLOAT32[found.framework]}
+    return maker(found, offered, {"dim"} if len(sizes) > 1 else ())
 
 
-def _names_both_sizes(parameters: Sequence[inspect.Parameter]) -> bool:
-    """Return whether there is a size of a head beside the number of its rotated channels."""
-    of_sizes = [roles for each in parameters if "dim" in (roles := roles_of(each))]
-    return len(of_sizes) == 2 and any("rotary" in roles for roles in of_sizes)
+def _sizes(parameters: Sequence[inspect.Parameter]) -> Mapping[str, str]:
+    """Return expressions for the size of a head, and for the part of it that is rotated."""
+    if takes_width(parameters):
+        return {"rotary": HEAD_DIM, "share": SHARE, "dim": "x.shape[-1]"}
+    return {"dim": HEAD_DIM}
 
 
 def _direct(call: Call, found: Found, made: Any, target: Target) -> Iterator[Draft]:

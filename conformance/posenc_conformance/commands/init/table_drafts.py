@@ -1,5 +1,6 @@
 """Drafts of calls that make a table or a bias: sinusoids, timesteps, grids, ALiBi, T5's buckets."""
 
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,7 +18,14 @@ from posenc_conformance.commands.init.draft import (
     default_of,
     imported,
 )
-from posenc_conformance.commands.init.making import Maker, callables, called, has_own_length, maker
+from posenc_conformance.commands.init.making import (
+    Maker,
+    Target,
+    callables,
+    called,
+    has_own_length,
+    maker,
+)
 from posenc_conformance.commands.init.roles import ROLES, CallText, has
 from posenc_conformance.scheme_file.scheme import Call
 
@@ -30,6 +38,7 @@ FORMS_OF_MASK: Mapping[str, int | None] = {
     "mask.reshape(k_len, k_len)[k_len - q_len :]": MOST_IN_SQUARES,
 }
 """Conversions of a returned mask, each with the largest position that is cheap."""
+SQUARES = "it makes square grids, of which the adapter takes the rows and columns asked for"
 MASKS = (
     "causal_mask",
     "sliding_window",
@@ -197,18 +206,28 @@ def draft_of(
 
 
 def _grids(call: Call, found: Found) -> Iterator[Draft]:
+    """Yield drafts of calls that take both sizes of a grid, or the size of a square one."""
     sizes = {"height": "height", "width": "width", "grid": "(height, width)"}
     offered = {**sizes, "dim": "dim", "base": "base"}
     by_sizes = has(found.parameters, "height", "width") or has(found.parameters, "grid")
     if found.is_class or not (by_sizes and has(found.parameters, "dim")):
         return
     target = next(callables(found))
-    text = called(target, offered)
-    if text is not None:
+    square = {**offered, "grid": "size"}
+    for shape, notes in ((offered, ()), (square, (SQUARES,))):
+        text = called(target, shape)
+        if text is None or (notes and "grid" not in text.used):
+            continue
         keywords = ("base",) if "base" in text.used else ()
         for after in (".reshape(-1, dim)", ".reshape(dim, -1).T"):
             lines = [f"return {text.text}{after}"]
-            yield draft_of(call, found, None, lines, keywords, text.left)
+            if notes:
+                lines = ["size = max(height, width)", f"rows = to_numpy({text.text}){after}"]
+                lines.append(
+                    "return rows.reshape(size, size, dim)[:height, :width].reshape(-1, dim)"
+                )
+            draft = draft_of(call, found, None, lines, keywords, text.left)
+            yield replace(draft, notes=notes)
 
 
 def _slopes(call: Call, found: Found) -> Iterator[Draft]:
@@ -248,7 +267,7 @@ def _masks(call: Call, found: Found) -> Iterator[Draft]:
 
 
 def _buckets(call: Call, found: Found) -> Iterator[Draft]:
-    if found.is_class or not has(found.parameters, "relative"):
+    if found.is_class:
         return
     tensors = {"torch": "to_torch(relative_position)", "jax": "jnp.asarray(relative_position)"}
     offered = {
@@ -258,11 +277,21 @@ def _buckets(call: Call, found: Found) -> Iterator[Draft]:
         "num_buckets": "num_buckets",
         "max_distance": "max_distance",
     }
-    text = called(next(callables(found)), offered)
-    if text is not None:
+    text = called(Target(found.path, _by_distance(found)), offered)
+    if text is not None and "relative" in text.used:
         keywords = ["direction"] if text.used & {"bidirectional", "causal"} else []
         keywords += [name for name in ("num_buckets", "max_distance") if name in text.used]
         yield draft_of(call, found, None, [f"return {text.text}"], tuple(keywords), text.left)
+
+
+def _by_distance(found: Found) -> tuple[inspect.Parameter, ...]:
+    """Return the parameters; the only required one, which may have any name, is the distance."""
+    given = found.parameters
+    required = [each for each in given if each.default is each.empty]
+    if has(given, "relative") or len(required) != 1 or required[0].kind is inspect.Parameter.KEYWORD_ONLY:
+        return given
+    distance = required[0].replace(name="relative_position", kind=inspect.Parameter.POSITIONAL_ONLY)
+    return tuple(distance if each is required[0] else each for each in given)
 
 
 DRAFTS = {

@@ -1,5 +1,6 @@
 """Drafts of calls that make a bias of attention: ALiBi's, and T5's from its table."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 from posenc_conformance.commands.init.candidates import Found
 from posenc_conformance.commands.init.draft import ZEROS, Draft
 from posenc_conformance.commands.init.making import Maker, callables, called, maker
-from posenc_conformance.commands.init.roles import Roles
+from posenc_conformance.commands.init.roles import CallText, Roles
 from posenc_conformance.commands.init.table_drafts import MOST_IN_SQUARES, Group, draft_of
 from posenc_conformance.scheme_file.scheme import Call
 
@@ -28,6 +29,7 @@ ONES = {
 """A mask of one sequence without padding."""
 SAMPLE = np.zeros((32, 3), np.float32)
 """A table with which objects are made that hold one of the same shape."""
+FROM_ZERO = "not judged: fewer queries than keys; the adapter asks for all, and takes the last"
 FLOAT32 = {"torch": "torch.float32", "jax": "jnp.float32", "numpy": "np.float32"}
 LENGTHS = frozenset({"k_len", "mask", "scores"})
 """The roles that tell a call the number of keys."""
@@ -119,10 +121,7 @@ def _of_own_tables(
     made = maker(found, sizes)
     if made is None or "heads" not in made.used:
         return
-    for target in callables(found):
-        text = called(target, sizes)
-        if text is None or "k_len" not in text.used:
-            continue
+    for text, notes in _calls_of_sizes(found, sizes):
         used = text.used | made.used
         for place, turned in _tables(call, found, made, _told(used)):
             lines = [
@@ -131,8 +130,25 @@ def _of_own_tables(
                 f"module.{place} = {table}{turned}",
                 f"bias = to_numpy({text.text}).copy()",
             ]
-            left = (*text.left, *made.left)
-            yield from _formed(call, found, made, lines, _told(used), left)
+            for draft in _formed(call, found, made, lines, _told(used), text.left):
+                yield replace(draft, notes=notes)
+
+
+def _calls_of_sizes(
+    found: Found, sizes: Mapping[str, str]
+) -> Iterator[tuple[CallText, tuple[str, ...]]]:
+    """Yield calls of an object with the numbers of queries and keys, each with notes.
+
+    T5's own method counts queries from 0: its users ask for as many as there are keys, and take the
+    last.
+    """
+    for target in callables(found):
+        text = called(target, sizes)
+        if text is None or "k_len" not in text.used:
+            continue
+        yield text, ()
+        if "q_len" in text.used and target.text.endswith(".compute_bias"):
+            yield replace(text, text=re.sub(r"\bq_len\b(?!=)", "k_len", text.text)), (FROM_ZERO,)
 
 
 def _tables(
