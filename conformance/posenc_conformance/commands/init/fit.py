@@ -10,7 +10,7 @@ from posenc_conformance.commands.init.blocks import sizes_of
 from posenc_conformance.commands.init.candidates import quiet
 from posenc_conformance.commands.init.draft import Draft
 from posenc_conformance.commands.init.probes import BASE, DIMS, FIXED, HEAD_DIMS, PROBES
-from posenc_conformance.commands.init.roles import NAMES
+from posenc_conformance.commands.init.roles import NAMES, takes_width
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.judge.case import Case
@@ -267,7 +267,7 @@ def claimed(fit: Fit) -> Claimed:
     restrictions |= _switches(fit, limit, notes)
     names = names_taken(fit)
     lines = [claim_line(names, restrictions)]
-    partial = _partial(fit)
+    partial = _partial(fit, notes)
     if partial is not None:
         fit, widths = partial
         lines = [
@@ -507,26 +507,37 @@ def _reaching(arguments: Arguments, position: int) -> Arguments:
     return changed
 
 
-def _partial(fit: Fit) -> tuple[Fit, tuple[int, ...]] | None:
+def _partial(fit: Fit, notes: list[str]) -> tuple[Fit, tuple[int, ...]] | None:
     """Return the fit whose method takes rotary_dim, and the widths that work.
 
-    Returns None if too few widths work.
+    If code that takes a width, or a share, works with too few, they are those with an answer.
+    Returns None if there are too few of these, or it takes none.
     """
     if not (fit.right and fit.draft.can_be_partial):
         return None
     draft = replace(fit.draft, partial=True, keywords=(*fit.draft.keywords, "rotary_dim"))
     other = replace(fit, draft=draft)
     first = PROBES["rope"](fit.base)[0]
-    widths = tuple(
-        width
+    errors = {
+        width: _partial_error(other, _of_size(first, "head_dim", max(4 * width, 8)), width)
         for width in (2, 4, 8, 16, 64)
-        if _agrees_partially(other, _of_size(first, "head_dim", max(4 * width, 8)), width)
-    )
-    return (other, widths) if {4, 16} <= {*widths} else None
+    }
+    right = tuple(width for width, error in errors.items() if error <= 1)
+    if {4, 16} <= {*right}:
+        return other, right
+    if not any(takes_width(part.parameters) for part in fit.draft.parts):
+        return None
+    answered = tuple(width for width, error in errors.items() if error < np.inf)
+    if {4, 16} <= {*answered}:
+        notes.append("partial rotation is wrong; it is claimed, so that a run names the mistake")
+        return other, answered
+    notes.append("NOT JUDGED: a rotated part of each head, for which the call raises")
+    return None
 
 
-def _agrees_partially(fit: Fit, arguments: Arguments, width: int) -> bool:
+def _partial_error(fit: Fit, arguments: Arguments, width: int) -> float:
+    """Return the error of rotating only some channels; infinity if the call raises."""
     try:
-        return fit.error({**arguments, "rotary_dim": width}, rotation="partial") <= 1
+        return fit.error({**arguments, "rotary_dim": width}, rotation="partial")
     except Misbehaviour:
-        return False
+        return np.inf

@@ -140,7 +140,7 @@ def of_both(call: Call, found: Found) -> Iterator[Draft]:
         return
     for target in callables(found):
         if query_key.takes_both(target):
-            yield from _of_both(call, found, made, target, PLAIN)
+            yield from _of_both(call, found, made, target)
 
 
 def _make(found: Found) -> Any:
@@ -161,18 +161,18 @@ def _sizes(parameters: Sequence[inspect.Parameter]) -> Mapping[str, str]:
 
 def _direct(call: Call, found: Found, made: Any, target: Target) -> Iterator[Draft]:
     if query_key.takes_both(target):
-        yield from _of_both(call, found, made, target, PLAIN)
-    placed = False
+        yield from _of_both(call, found, made, target)
+    placed, plain = False, {**PLAIN, **_sizes(target.parameters)}
     for before, after in LAYOUTS:
         for at in (POSITIONS[found.framework], f"{POSITIONS[found.framework]}[None]"):
-            text = called(target, {"x": "heads", "positions": at, **PLAIN})
+            text = called(target, {"x": "heads", "positions": at, **plain})
             if text is None or "positions" not in text.used:
                 break
             lines = [f"heads = {ARRAY[found.framework]}{before}", *([made.line] if made else [])]
             for draft in _finished(call, (found,), found, made, lines, text, after, None):
                 placed = True
                 yield draft
-    text = called(target, {"x": "heads", "offset": "first", **PLAIN})
+    text = called(target, {"x": "heads", "offset": "first", **plain})
     if text is not None and "offset" in text.used:
         # Whole sequences are not tried: in them, a call that ignores the offset would look right.
         yield from _stretches(call, found, made, text)
@@ -181,10 +181,11 @@ def _direct(call: Call, found: Found, made: Any, target: Target) -> Iterator[Dra
 
 
 def _of_both(
-    call: Call, found: Found, made: Any, target: Target, plain: Mapping[str, str]
+    call: Call, found: Found, made: Any, target: Target
 ) -> Iterator[Draft]:
     """Yield drafts of calls that take queries and keys, with positions, an offset or neither."""
     own, framework = (found,), found.framework
+    plain = {**PLAIN, **_sizes(target.parameters)}
     line = [made.line] if made else []
     at, placed = POSITIONS[framework], False
     for form in (at, f"{at}[None]"):
