@@ -101,8 +101,8 @@ class Draft:
         lines = [f"def {self.call.name}({head}):", f'    """{self.what}."""']
         dim = f"{next(iter(self.call.arguments))}.shape[-1]"
         dim = f"rotary_dim or {dim}" if self.partial else dim
-        summand = f"({dim}) +" if self.partial else f"{dim} +"
-        body = (line.replace(f"{HEAD_DIM} +", summand) for line in self.body)
+        dividend = f"({dim}) /" if self.partial else f"{dim} /"
+        body = (line.replace(f"{HEAD_DIM} /", dividend) for line in self.body)
         lines += [f"    {line.replace(HEAD_DIM, dim)}" for line in body]
         return decorators + "".join(f"    {line}\n" for line in lines)
 

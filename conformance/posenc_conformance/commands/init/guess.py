@@ -33,6 +33,8 @@ HINTS = {
     "strided_mask": r"stride",
     "bigbird_mask": r"big_?bird",
     "fixed_mask": r"fixed.*mask",
+    "token_position_ids": r"position_ids",
+    "fairseq_position_ids": r"position_ids",
     "causal_mask": r"causal",
 }
 """Calls that are tried, and a pattern of names that suggest each."""

@@ -52,7 +52,7 @@ def _far(entry: Answered) -> Fit | None:
     """Return the fit with the size of its error; None if it is large."""
     mask, draft = entry.case.dtype == "boolean", entry.fit.draft
     said = f"{entry.off:.0%} of it is wrong" if mask else f"off by {entry.off:.2g} of the largest value"
-    meant = draft.parts[-1].named == draft.call.name != "rope"  # which has relatives of its name
+    meant = mask and draft.parts[-1].named == draft.call.name
     near = meant or entry.off < (NEAR_MASK if mask else NEAR)
     return replace(entry.fit, mistake=said) if near else None
 

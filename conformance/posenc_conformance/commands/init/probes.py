@@ -143,6 +143,18 @@ def fixed_mask(base: float = BASE) -> list[Arguments]:
     ]
 
 
+def token_position_ids(base: float = BASE) -> list[Arguments]:
+    """Return tokens with padding at both ends and between others, first with a cache."""
+    tokens = np.array([[1, 1, 5, 7, 9, 1], [8, 1, 4, 1, 1, 1]])
+    return [{"input_ids": tokens, "padding_index": 1, "past_length": past} for past in (3, 0)]
+
+
+def fairseq_position_ids(base: float = BASE) -> list[Arguments]:
+    """Return masks with padding at both ends, and two indices of the padding token."""
+    mask = np.array([[0, 0, 1, 1, 1, 0], [1, 1, 1, 0, 0, 0]])
+    return [{"attention_mask": mask, "padding_index": index} for index in (1, 0)]
+
+
 PROBES = {
     "rope": rope,
     "rope_query_key": rope_query_key,
@@ -160,6 +172,8 @@ PROBES = {
     "strided_mask": strided_mask,
     "bigbird_mask": bigbird_mask,
     "fixed_mask": fixed_mask,
+    "token_position_ids": token_position_ids,
+    "fairseq_position_ids": fairseq_position_ids,
 }
 FIXED = {"num_buckets": 32, "max_distance": 128, "scale": 1.0}
 """The assumed values of parameters that a library does not let its callers choose."""

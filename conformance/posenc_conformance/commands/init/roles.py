@@ -63,6 +63,8 @@ ROLES: Mapping[str, str] = {
     "scores": "scores attn_scores attention_scores logits attn_logits attention_logits dots "
     "qk_dots sim qk attn attn_weights",
     "grid": "grid_size grid_shape feat_shape feat_size spatial_shape image_shape patch_grid hw",
+    "input_ids": "input_ids token_ids ids tokens",
+    "padding_index": "padding_idx padding_index pad_idx pad_index pad_token_id padding_id",
     "bidirectional": "bidirectional",
     "causal": "causal is_causal is_decoder",
     "num_buckets": "num_buckets n_buckets buckets relative_attention_num_buckets",

@@ -65,8 +65,8 @@ MOST_IN_SEQUENCES = 4095
 ONE_RESULT = "not judged: keys, since the call does not return them beside the queries"
 COPIED = "it writes over x, so the adapter gives it a copy"
 NO_CALL = CallText("", frozenset())
-SHARE = f"min(1.0, ({HEAD_DIM} + 0.25) / x.shape[-1])"
-"""The part of a head that is rotated: a quarter of a channel more, which rounding takes away."""
+SHARE = f"np.nextafter({HEAD_DIM} / x.shape[-1], 1)"
+"""The part of a head that is rotated; its product with the size is not below a whole number."""
 LAYOUT = {
     "neox": '{"half": True, "interleaved": False}[layout]',
     "interleaved": '{"half": False, "interleaved": True}[layout]',

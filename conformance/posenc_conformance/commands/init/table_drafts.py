@@ -284,6 +284,20 @@ def _buckets(call: Call, found: Found) -> Iterator[Draft]:
         yield draft_of(call, found, None, [f"return {text.text}"], tuple(keywords), text.left)
 
 
+def _ids(call: Call, found: Found) -> Iterator[Draft]:
+    """Yield drafts of functions of tokens, among which there is padding."""
+    if found.is_class:
+        return
+    tokens, more = "input_ids", {"offset": "past_length"}
+    if call.name == "fairseq_position_ids":
+        tokens, more = "padding_index + attention_mask", {}
+    wrap = {"torch": "to_torch({})", "jax": "jnp.asarray({})"}.get(found.framework, "{}")
+    needed = {"input_ids": wrap.format(tokens), "padding_index": "padding_index", **more}
+    text = called(next(callables(found)), needed)
+    if text is not None and {*needed} <= text.used:
+        yield draft_of(call, found, None, [f"return {text.text}"], (), text.left)
+
+
 def _by_distance(found: Found) -> tuple[inspect.Parameter, ...]:
     """Return the parameters; the only required one, which may have any name, is the distance."""
     given = found.parameters
@@ -301,4 +315,6 @@ DRAFTS = {
     "alibi_slopes": _slopes,
     "t5_bucket": _buckets,
     **dict.fromkeys(MASKS, _masks),
+    "token_position_ids": _ids,
+    "fairseq_position_ids": _ids,
 }
