@@ -42,9 +42,7 @@ class Target:
     parameters: tuple[inspect.Parameter, ...]
 
 
-def maker(
-    found: Found, offered: Mapping[str, str], also: Collection[str] = ()
-) -> Maker | None:
+def maker(found: Found, offered: Mapping[str, str], also: Collection[str] = ()) -> Maker | None:
     """Return code that makes an object of a class; None if a parameter's meaning is unknown.
 
     ``also`` has roles of optional parameters that are passed beside the usual ones.
@@ -148,7 +146,7 @@ def _can_be_called(cls: type) -> bool:
 def unused_methods(found: Found, body: str) -> list[str]:
     """Return the public methods of a class that take arrays and are not called in a text.
 
-    An object's own call is listed whatever it takes.
+    An object's own call, and what makes a bias, are listed whatever they take.
     """
     methods = {
         name: value.__func__ if isinstance(value, staticmethod) else value
@@ -169,7 +167,7 @@ def unused_methods(found: Found, body: str) -> list[str]:
         name
         for name, value in methods.items()
         if inspect.isfunction(value) and value not in called_ones
-        if name == direct or _takes_arrays(value)
+        if name == direct or "bias" in name or _takes_arrays(value)
     ]
 
 

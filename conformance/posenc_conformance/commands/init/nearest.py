@@ -51,7 +51,11 @@ def nearest(answers: Sequence[Answered]) -> Fit | None:
 def _far(entry: Answered) -> Fit | None:
     """Return the fit with the size of its error; None if it is large."""
     mask, draft = entry.case.dtype == "boolean", entry.fit.draft
-    said = f"{entry.off:.0%} of it is wrong" if mask else f"off by {entry.off:.2g} of the largest value"
+    said = (
+        f"{entry.off:.0%} of it is wrong"
+        if mask
+        else f"off by {entry.off:.2g} of the largest value"
+    )
     meant = mask and draft.parts[-1].named == draft.call.name
     near = meant or entry.off < (NEAR_MASK if mask else NEAR)
     return replace(entry.fit, mistake=said) if near else None

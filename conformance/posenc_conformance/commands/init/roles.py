@@ -12,7 +12,7 @@ ROLES: Mapping[str, str] = {
     "out_channels num_channels dims d size features num_features kv_channels rotary_dim rot_dim "
     "rotary_embed_dim n_elem num_pos_feats embed_size model_dim",
     "rotary": "rotary_dim rot_dim rotary_embed_dim rotary_ndims",
-    "share": "rotary_pct rotary_percent rotary_percentage rotary_fraction rotary_factor rotary_ratio "
+    "share": "rotary_pct rotary_percent rotary_percentage rotary_fraction rotary_ratio "
     "rope_pct rope_percent rope_fraction partial_rotary_factor partial_rotary",
     "neox": "is_neox_style is_neox neox_style neox use_neox_style",
     "interleaved": "interleaved is_interleaved interleave rotary_interleaved use_interleaved",

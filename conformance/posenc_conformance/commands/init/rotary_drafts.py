@@ -180,9 +180,7 @@ def _direct(call: Call, found: Found, made: Any, target: Target) -> Iterator[Dra
         yield from _sequences(call, found, made, text)
 
 
-def _of_both(
-    call: Call, found: Found, made: Any, target: Target
-) -> Iterator[Draft]:
+def _of_both(call: Call, found: Found, made: Any, target: Target) -> Iterator[Draft]:
     """Yield drafts of calls that take queries and keys, with positions, an offset or neither."""
     own, framework = (found,), found.framework
     plain = {**PLAIN, **_sizes(target.parameters)}

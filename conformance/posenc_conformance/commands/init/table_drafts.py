@@ -302,7 +302,11 @@ def _by_distance(found: Found) -> tuple[inspect.Parameter, ...]:
     """Return the parameters; the only required one, which may have any name, is the distance."""
     given = found.parameters
     required = [each for each in given if each.default is each.empty]
-    if has(given, "relative") or len(required) != 1 or required[0].kind is inspect.Parameter.KEYWORD_ONLY:
+    if (
+        has(given, "relative")
+        or len(required) != 1
+        or required[0].kind is inspect.Parameter.KEYWORD_ONLY
+    ):
         return given
     distance = required[0].replace(name="relative_position", kind=inspect.Parameter.POSITIONAL_ONLY)
     return tuple(distance if each is required[0] else each for each in given)

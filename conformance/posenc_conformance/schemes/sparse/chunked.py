@@ -87,7 +87,10 @@ def rows_for_queries(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict queries, or only their chunks, counted from the first query of the call."""
     yield from queries_from_zero(case, got)
     query, key = places(case)
-    late, chunk_size = case.arguments["k_len"] - case.arguments["q_len"], case.arguments["chunk_size"]
+    late, chunk_size = (
+        case.arguments["k_len"] - case.arguments["q_len"],
+        case.arguments["chunk_size"],
+    )
     if late:
         same = (query - late) // chunk_size == key // chunk_size
         yield predicted(
