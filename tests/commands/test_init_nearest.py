@@ -243,12 +243,13 @@ def fails(path: Path, case: Case) -> bool:
     return bool(failed(judge(adapter, ("smoke", "golden"), examples=1, among=among)))
 
 
+@pytest.mark.parametrize("call", ["chunked_mask", "clipped_bias", "relative_shift"])
 def test_a_function_named_like_a_call_is_listed(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, call: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    grouped = "\ndef chunked_mask(groups):\n    return np.eye(len(groups), dtype=bool)\n"
-    written(folder, "masks_of_groups", MASKS.partition("def chunked")[0] + grouped)
-    assert "no way tried to call it fits a scheme: chunked_mask" in capsys.readouterr().out
+    grouped = f"\ndef {call}(groups):\n    return np.eye(len(groups), dtype=bool)\n"
+    written(folder, f"groups_of_{call}", MASKS.partition("def chunked")[0] + grouped)
+    assert f"no way tried to call it fits a scheme: {call}" in capsys.readouterr().out
 
 
 def test_a_part_that_cannot_be_asked_for_is_said(

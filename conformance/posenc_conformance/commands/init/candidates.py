@@ -22,6 +22,7 @@ from warnings import catch_warnings, simplefilter
 from posenc_conformance.adapters.packages import bare_package
 from posenc_conformance.commands.init.calls.patience import LATE_IMPORT, NotReturned, starting
 from posenc_conformance.errors import UserError, in_line
+from posenc_conformance.registry import load_all
 
 LOOKS = re.compile(
     r"rope|rotary|rotat|rope_cache|freqs_cis|sinus|sincos|sin_cos|pos(ition(al)?)?_?(enc|emb)|"
@@ -155,7 +156,8 @@ def library(name: str) -> Library | None:
             reason = search.bare[target]
             raise UserError(f"{target} cannot be imported: {reason}", "install what it needs")
     everything = list(_of_modules(modules))
-    candidates = [each for each in everything if LOOKS.search(each.told)]
+    named = {name for scheme in load_all() for name in scheme.calls if "_" in name}
+    candidates = [each for each in everything if LOOKS.search(each.told) or each.named in named]
     by_form = tuple(each for each in everything if each not in candidates and _turns(each))
     if attribute:
         try:
