@@ -222,7 +222,12 @@ def test_a_wrong_part_is_claimed_as_the_nearest(folder: Path, name: str) -> None
     text = path.read_text(encoding="utf-8")
     assert f"def {case.call}(" in text
     assert case.says in text
-    assert fails(path, case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_a_wrong_part_fails(folder: Path, name: str) -> None:
+    assert fails(written(folder, f"failing_{name}", CASES[name].wrong), CASES[name])
 
 
 @pytest.mark.parametrize("name", CASES)
