@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from posenc_conformance.diagnose.diagnosis import differs, residual_of
+from posenc_conformance.diagnose.diagnosis import differs, residual_of, widest_bound
 from posenc_conformance.diagnose.heads import parts_of, wrong_parts
 from posenc_conformance.judge.arrays import (
     PRECISE,
@@ -61,9 +61,14 @@ class Turned:
         return np.where(self.is_first, -1.0, 1.0)
 
     @property
+    def stays(self) -> Flags:
+        """Which channels are not rotated."""
+        return np.asarray(self.place == np.arange(len(self.place)))
+
+    @property
     def still(self) -> int:
         """Number of channels that are not rotated."""
-        return int(np.sum(self.place == np.arange(len(self.place))))
+        return int(np.sum(self.stays))
 
     @property
     def right(self) -> Floats:
@@ -118,12 +123,6 @@ def describe_turning(
     return f"{name}: {words}" if name and words else words
 
 
-def _widest(case: Case) -> Floats:
-    """Return the largest bound of each row for all its channels, which others turn."""
-    widest = case.bound.max(axis=-1, keepdims=True, initial=0)
-    return np.broadcast_to(widest, case.shape)
-
-
 def describe_inexact(wrong: Sequence[tuple[Case, Floats]]) -> str:
     """Say how far cosines and sines of results are off at most; empty if they are not near."""
     parts = [part for answer in wrong for part in wrong_parts(*answer)]
@@ -155,7 +154,7 @@ def _fits(model: Model, case: Case, output: Floats, turned: Turned, *, wide: boo
     With ``wide``, each value has the widest bound of its row.
     """
     predicted = model(turned)
-    if residual_of(case, output, predicted, _widest(case) if wide else None) <= 1:
+    if residual_of(case, output, predicted, widest_bound(case) if wide else None) <= 1:
         return True
     with np.errstate(invalid="ignore"):
         near = np.abs(output - predicted) <= np.maximum(case.bound, np.spacing(np.abs(predicted)))
@@ -169,9 +168,8 @@ def _own_bound(model: Model, case: Case, turned: Turned) -> Floats:
 
     A rounded table may move by a step, where an angle is near the edge of one.
     """
-    scale = np.where(case.terms.scale > 0, case.terms.scale, 1.0)
-    lost = (case.bound - case.bounds(angles=False)) / scale
-    lost = np.where(turned.place == np.arange(len(turned.place)), 0.0, lost)
+    lost = (case.bound - case.bounds(angles=False)) / _scale_of(case)
+    lost = np.where(turned.stays, 0.0, lost)
     right, size = model(turned), np.hypot(turned.own, turned.partner)
     moved = [
         np.abs(model(replace(turned, cos=turned.cos + a, sin=turned.sin + b)) - right)
@@ -182,6 +180,11 @@ def _own_bound(model: Model, case: Case, turned: Turned) -> Floats:
     still = replace(turned, own=size, partner=0 * size, cos=0 * turned.cos + 1, sin=0 * turned.sin)
     size = np.maximum(size, np.abs(model(still)))  # some mistakes move pairs
     return np.asarray(np.sum(moved, axis=0) + rounding * size)
+
+
+def _scale_of(case: Case) -> Floats:
+    """Return the scale of each value by which bounds are divided; 1 where it is 0."""
+    return np.where(case.terms.scale > 0, case.terms.scale, 1.0)
 
 
 def _of(names: Collection[str], case: Case, output: Floats) -> list[tuple[str, Case, Floats]]:
@@ -231,7 +234,7 @@ def _without_rest(turned: Turned) -> Floats:
     """Set channels that are not rotated to 0, where others are: at position 0 none is."""
     if turned.still == len(turned.place):
         return turned.right
-    return np.where(turned.place == np.arange(len(turned.place)), 0.0, turned.right)
+    return np.where(turned.stays, 0.0, turned.right)
 
 
 def _far_partner(turned: Turned, rest: float, is_long: bool = False) -> Floats:
@@ -241,7 +244,7 @@ def _far_partner(turned: Turned, rest: float, is_long: bool = False) -> Floats:
     factor on rotated pairs is on all channels.
     """
     first = np.flatnonzero(turned.is_first)
-    far, still = first + len(turned.place) // 2, turned.place == np.arange(len(turned.place))
+    far, still = first + len(turned.place) // 2, turned.stays
     if not turned.still or not first.size or far[-1] >= len(turned.place):
         return turned.right
     longer = np.hypot(turned.cos, turned.sin)[..., first[:1]] if is_long else 1.0
@@ -259,7 +262,7 @@ def _in_steps(steps: int, whole: Callable[[Floats], Floats]) -> Callable[[Turned
         part = 2 * np.pi / steps
         angle = whole(np.arctan2(turned.sin, turned.cos) / part) * part
         return np.where(
-            turned.place == np.arange(len(turned.place)),
+            turned.stays,
             turned.own,
             turned.of(np.cos(angle), np.sin(angle)),
         )
@@ -354,7 +357,7 @@ MODELS: Mapping[str, Model] = {
         for words, model in LINES.items()
     },
     f"{HALF_APART}, as if all channels turned": partial(_far_partner, rest=1.0),
-    f"{HALF_APART}, as if all channels turned; others are 0": (partial(_far_partner, rest=0.0)),
+    f"{HALF_APART}, as if all channels turned; others are 0": partial(_far_partner, rest=0.0),
     f"{HALF_APART}, as if all channels turned, all times one factor": (
         partial(_far_partner, rest=1.0, is_long=True)
     ),
@@ -423,8 +426,7 @@ def _waves(case: Case, output: Floats, turned: Turned) -> Waves | None:
     model[..., first], model[..., place] = own * cos - partner * sin, own * sin + partner * cos
     if residual_of(case, output, model) > 1:
         return None
-    scale = np.where(case.terms.scale > 0, case.terms.scale, 1.0)
-    tables = (turned.cos, turned.sin, case.bound / scale)
+    tables = (turned.cos, turned.sin, case.bound / _scale_of(case))
     once = (0,) * (own.ndim - 2)
     asked = [np.broadcast_to(table[..., first], own.shape)[once] for table in tables]
     return Waves(cos, sin, *asked)
@@ -446,7 +448,7 @@ def _describe_factors(known: Sequence[tuple[Case, Floats, Turned]], waves: Seque
         for case, output, turned in known
     ]
     kept = [
-        (case, output, np.where(turned.place == np.arange(len(turned.place)), turned.own, model))
+        (case, output, np.where(turned.stays, turned.own, model))
         for (case, output, model), (_, _, turned) in zip(models, known, strict=True)
     ]
     if abs(of_cos - of_sin) < FACTOR or any(residual_of(*each) > 1 for each in kept):
