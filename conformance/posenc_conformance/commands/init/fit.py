@@ -26,6 +26,7 @@ Restrictions = dict[str, Any]
 BASES = (BASE, 500000.0, 1e6, 100.0)
 DTYPES_OF = {"inputs": ("float32", "float64"), "keyword": ("float32", "float64")}
 """Dtypes that are tried for a result; NumPy's functions return float64 by default."""
+NARROW = ("bfloat16", "float16")
 ODD_RULES = ("zero", "cut", "uneven")
 LIMITS = tuple(2**k - 1 for k in (9, 11, 12, 13, 14, 15, 16, 17))
 PLACES = {"positions", "offset"}
@@ -258,7 +259,7 @@ def claimed(fit: Fit) -> Claimed:
     restrictions |= _sizes(fit, notes)
     restrictions |= _odd(fit, notes)
     restrictions |= _masked(fit)
-    notes += _left(fit.draft)
+    notes += [*_unusual_slopes(fit), *_left(fit.draft)]
     limit = _limit(fit, notes)
     if limit is not None:
         restrictions["max_position"] = limit
@@ -272,6 +273,16 @@ def claimed(fit: Fit) -> Claimed:
             claim_line(names, restrictions | each) for each in _partial_claims(restrictions, widths)
         ]
     return Claimed(fit, tuple(lines), tuple(notes), restrictions)
+
+
+def _unusual_slopes(fit: Fit) -> Iterator[str]:
+    """Yield a note on slopes of a rule that few models have: their writer may know no other."""
+    rule, own = fit.scheme.conventions.get("head_rule"), fit.combination.conventions
+    if rule is not None and own.get("head_rule", rule.default) != rule.default:
+        yield (
+            f"its slopes are {rule.values[own['head_rule']].rstrip('.')}, those of few models; "
+            f"usual: {rule.values[str(rule.default)].lower().rstrip('.')}"
+        )
 
 
 def _left(draft: Draft) -> Iterator[str]:
@@ -374,6 +385,9 @@ def _dtypes(fit: Fit, notes: list[str]) -> tuple[str, ...]:
             continue
         if error <= max(1.0, fit.worst if fit.mistake else 1.0):
             dtypes.append(dtype)
+        elif dtype in NARROW and error < np.inf:
+            dtypes.append(dtype)  # it returns what it is given, so that who passes it relies on it
+            notes.append(f"{dtype} is claimed although it is wrong: {error:.2g} times the bound")
         else:
             kind = f"{error:.2g} times the bound" if error < np.inf else "it returns another dtype"
             notes.append(f"{dtype} is not claimed: {kind}")

@@ -20,7 +20,6 @@ from posenc_conformance.commands.init.draft import (
     LENGTH,
     ONE_SEQUENCE,
     POSITIONS,
-    ZEROS,
     Draft,
     default_of,
     imported,
@@ -70,6 +69,12 @@ LAYOUT = {
     "interleaved": '{"half": False, "interleaved": True}[layout]',
 }
 FLOAT32 = {"torch": "torch.float32", "jax": "jnp.float32", "numpy": "np.float32"}
+ZEROS_LIKE_X = {
+    "torch": f"to_torch(x).new_zeros(1, length, {HEAD_DIM})",
+    "jax": f"jnp.zeros((1, length, {HEAD_DIM}), x.dtype)",
+    "numpy": f"np.zeros((1, length, {HEAD_DIM}), x.dtype)",
+}
+"""A sequence for calls that make tables of its length, and of its dtype."""
 PLAIN = {"base": "base", "dim": HEAD_DIM, "length": "length", "other": "heads", **LAYOUT}
 
 
@@ -368,7 +373,7 @@ def _sources(call: Call, found: Found) -> Iterator[Source]:
     if found.is_class and made is None:
         return
     at, array = POSITIONS[found.framework], ARRAY[found.framework]
-    sequence = ZEROS[found.framework].format(f"1, length, {HEAD_DIM}")
+    sequence = ZEROS_LIKE_X[found.framework]
     for target in callables(found):
         for offered in (
             {"x": array, "positions": at},
