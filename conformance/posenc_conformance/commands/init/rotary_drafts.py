@@ -2,7 +2,7 @@
 
 import inspect
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,31 +34,31 @@ from posenc_conformance.scheme_file.scheme import Call
 HEADS, ROWS, DIM = SAMPLE["x"].shape
 TABLE_ROWS = 64
 """The length that LENGTH gives for these positions."""
-LAYOUTS = (
-    (".reshape(1, math.prod(x.shape[:-2]), *x.shape[-2:])", ".reshape(x.shape)"),
-    (
+LAYOUTS: Mapping[str, tuple[str, str]] = {
+    "bhsd": (".reshape(1, math.prod(x.shape[:-2]), *x.shape[-2:])", ".reshape(x.shape)"),
+    "bshd": (
         ".reshape(1, math.prod(x.shape[:-2]), *x.shape[-2:]).swapaxes(1, 2)",
         ".swapaxes(1, 2).reshape(x.shape)",
     ),
-    (
+    "shbd": (
         ".reshape(1, math.prod(x.shape[:-2]), *x.shape[-2:]).swapaxes(0, 2)",
         ".swapaxes(0, 2).reshape(x.shape)",
     ),
-    (".reshape(math.prod(x.shape[:-2]), *x.shape[-2:])", ".reshape(x.shape)"),
-)
-"""How x becomes [1, h, n, d], [1, n, h, d], [n, h, 1, d] or [h, n, d], and back."""
+    "hsd": (".reshape(math.prod(x.shape[:-2]), *x.shape[-2:])", ".reshape(x.shape)"),
+}
+"""How x gets axes of batch, heads, sequence and channels in some order, and back."""
 ONE_BATCH = "reshape(1, math.prod(x.shape[:-2]), *x.shape[-2:])"
 BATCHES = "reshape(math.prod(x.shape[:-3]), *(1, *x.shape)[-3:])"
 """The same for [b, h, n, d], for calls that take several sequences at once."""
 FORMS = ("", "[None]", "[:, None]", "[None, None]", "[None, :, None]", "[:, None, None]")
 """Indices that add the axes that a table may need."""
-SEQUENCE_FORMS = (
-    ("hnd", ""),
-    ("bhnd", ""),
-    ("bnhd", ""),
-    ("hnd", ".swapaxes(0, 1)"),
-    ("bnhd", ".swapaxes(0, 1)"),
-)
+SEQUENCE_FORMS: Mapping[str, tuple[str, str]] = {
+    "hsd": ("hnd", ""),
+    "bhsd": ("bhnd", ""),
+    "bshd": ("bnhd", ""),
+    "shd": ("hnd", ".swapaxes(0, 1)"),
+    "sbhd": ("bnhd", ".swapaxes(0, 1)"),
+}
 """Arrays for calls without positions: a form of by_heads, and a swap that puts rows first."""
 MOST_IN_SEQUENCES = 4095
 ONE_RESULT = "not judged: keys, since the call does not return them beside the queries"
@@ -165,7 +165,7 @@ def _direct(call: Call, found: Found, made: Any, target: Target) -> Iterator[Dra
     if query_key.takes_both(target):
         yield from _of_both(call, found, made, target, PLAIN)
     placed = False
-    for before, after in LAYOUTS:
+    for before, after in _of_axes(LAYOUTS, target.axes):
         for at in (POSITIONS[found.framework], f"{POSITIONS[found.framework]}[None]"):
             text = called(target, {"x": "heads", "positions": at, **PLAIN})
             if text is None or "positions" not in text.used:
@@ -177,9 +177,9 @@ def _direct(call: Call, found: Found, made: Any, target: Target) -> Iterator[Dra
     text = called(target, {"x": "heads", "offset": "first", **PLAIN})
     if text is not None and "offset" in text.used:
         # Whole sequences are not tried: in them, a call that ignores the offset would look right.
-        yield from _stretches(call, found, made, text)
+        yield from _stretches(call, found, made, text, target.axes)
     elif text is not None and not placed:  # in them, positions that are ignored would look right
-        yield from _sequences(call, found, made, text)
+        yield from _sequences(call, found, made, text, target.axes)
 
 
 def _of_both(
@@ -194,7 +194,7 @@ def _of_both(
         if text is None or "positions" not in text.used:
             break
         start = _draft(call, own, found, made, line, text)
-        shapes = query_key.shapes_for(made.used if made else text.used)
+        shapes = query_key.shapes_for(made.used if made else text.used, target.axes)
         for draft in query_key.drafts(start, text, query_key.at_once(framework), shapes):
             placed = True
             yield draft
@@ -205,21 +205,32 @@ def _of_both(
         # Whole sequences are not tried: in them, a call that ignores the offset would look right.
         start = _draft(call, own, found, made, line, text)
         way = query_key.in_parts(framework, "in_stretches", "rows, first")
-        for draft in query_key.drafts(start, text, way, query_key.SEQUENCES):
+        for draft in query_key.drafts(start, text, way, _shapes(target)):
             yield replace(draft, notes=(*draft.notes, IN_RUNS))
         return
     start = _draft(call, own, found, made, line, text, limit=MOST_IN_SEQUENCES)
     way = query_key.in_parts(framework, "in_sequence", "rows")
-    yield from query_key.drafts(start, text, way, query_key.SEQUENCES)
+    yield from query_key.drafts(start, text, way, _shapes(target))
     if framework == "jax":  # a call usually takes one sequence, to be mapped
         length = ", span(positions, power_of_two=True)"
         way = query_key.in_parts(framework, "in_sequence", "rows", length)
         yield from query_key.drafts(replace(start, limit=511), text, way, ("sd",))
 
 
-def _stretches(call: Call, found: Found, made: Any, text: CallText) -> Iterator[Draft]:
+def _shapes(target: Target) -> tuple[str, ...]:
+    """Return the axes to try for a call without positions, which may not check them."""
+    every = query_key.SEQUENCES
+    return (target.axes,) if target.axes in every else every
+
+
+def _of_axes(forms: Mapping[str, tuple[str, str]], said: str) -> Iterable[tuple[str, str]]:
+    """Return the form of the axes that a call's texts name; all forms if they name none of them."""
+    return [forms[said]] if said in forms else forms.values()
+
+
+def _stretches(call: Call, found: Found, made: Any, text: CallText, said: str) -> Iterator[Draft]:
     """Yield drafts of calls that take the position of their first row, as with a cache."""
-    for x, turned, notes in _turned_rows(found, text.text):
+    for x, turned, notes in _turned_rows(found, text.text, said):
         lines = [
             *([made.line] if made else []),
             "def turn(rows, first):",
@@ -230,11 +241,11 @@ def _stretches(call: Call, found: Found, made: Any, text: CallText) -> Iterator[
         yield from _changing(replace(draft, notes=(*draft.notes, IN_RUNS)))
 
 
-def _turned_rows(found: Found, text: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+def _turned_rows(found: Found, text: str, said: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Yield x for the framework, text that rotates consecutive rows, and notes, in each form."""
     x = "to_torch(x)" if found.framework == "torch" else "x"
     heads = "jnp.asarray(heads)" if found.framework == "jax" else "heads"
-    for form, swapped in SEQUENCE_FORMS:
+    for form, swapped in _of_axes(SEQUENCE_FORMS, said):
         if found.framework != "jax":
             copy = f"written_over(lambda heads: {text}, heads{swapped}){swapped}"
             yield x, f'by_heads(lambda heads: {copy}, rows, form="{form}")', (COPIED,)
@@ -244,9 +255,9 @@ def _turned_rows(found: Found, text: str) -> Iterator[tuple[str, str, tuple[str,
             yield x, f'by_heads(lambda heads: {turned}, rows, form="{form}")', notes
 
 
-def _sequences(call: Call, found: Found, made: Any, text: CallText) -> Iterator[Draft]:
+def _sequences(call: Call, found: Found, made: Any, text: CallText, said: str) -> Iterator[Draft]:
     """Yield drafts of calls without positions: x is a sequence from position 0 on."""
-    for x, turned, notes in _turned_rows(found, text.text):
+    for x, turned, notes in _turned_rows(found, text.text, said):
         call_line = f"return in_sequence(lambda rows: {turned}, {x}, positions)"
         lines = [*([made.line] if made else []), call_line]
         draft = _draft(call, (found,), found, made, lines, text, limit=MOST_IN_SEQUENCES)
@@ -459,7 +470,7 @@ def _table_texts(
 def _applied(
     call: Call, source: Source, apply: Found, names: Sequence[str], tables: Mapping[str, str]
 ) -> Iterator[Draft]:
-    target = Target(apply.path, apply.parameters)
+    target = next(callables(apply))
     parts = (*source.parts, apply)
     exchanged = exchange(names, source.parts, apply)
     source = replace(source, notes=exchanged)
@@ -469,12 +480,14 @@ def _applied(
         if text is not None and needed <= text.used:
             lines = [*source.lines, *names]
             start = _draft(call, parts, apply, None, lines, text, source)
-            for draft in query_key.drafts(start, text, query_key.at_once(apply.framework)):
+            shapes = query_key.shapes_for(frozenset(), target.axes)
+            way = query_key.at_once(apply.framework)
+            for draft in query_key.drafts(start, text, way, shapes):
                 yield replace(draft, notes=(*exchanged, *draft.notes))
         text = called(target, {"x": "heads", "other": "heads", **tables, **extra})
         if text is None or not needed <= text.used:
             continue
-        for before, after in LAYOUTS:
+        for before, after in _of_axes(LAYOUTS, target.axes):
             heads = f"heads = {ARRAY[apply.framework]}{before}"
             lines = [heads, *source.lines, *names]
             yield from _finished(call, parts, apply, None, lines, text, after, source)
