@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -247,6 +248,14 @@ class Claimed:
     said: Restrictions
     """The arguments of the claim, without those of partial rotation."""
 
+    @cached_property
+    def wrong(self) -> Mapping[str, float]:
+        """Other claimed combinations that the call takes and does not meet, with their errors."""
+        fit = self.fit
+        others = (each for each in fit.draft.call.combinations.values() if _also(fit, each))
+        errors = {each.name: _error(replace(fit, combination=each)) for each in others}
+        return {} if fit.mistake else {name: off for name, off in errors.items() if off > 1}
+
 
 def claimed(fit: Fit) -> Claimed:
     """Make the claim for a fit: dtypes, bases, sizes and positions that work."""
@@ -338,6 +347,13 @@ def names_taken(fit: Fit) -> list[str]:
     """
     more = [each for each in fit.draft.call.combinations.values() if _also(fit, each)]
     return [fit.combination.name, *(each.name for each in more)]
+
+
+def _error(fit: Fit) -> float:
+    try:
+        return fit.error(_case(fit).arguments)
+    except Misbehaviour:
+        return np.inf
 
 
 def _also(fit: Fit, other: Combination) -> bool:

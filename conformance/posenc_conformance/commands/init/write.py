@@ -214,10 +214,13 @@ def _claim_lines(claimed: Claimed) -> Iterator[str]:
         be = "are" if len(taken) > 1 else "is"
         yield f"{_name_of(fit)} fits nothing; {like} {be} claimed, the nearest: {fit.mistake}"
     else:
+        right = " and ".join(name for name in taken if name not in claimed.wrong)
         yield (
-            f"{_name_of(fit)} behaves like {like} (worst error {fit.worst:.2g} of the bound)"
+            f"{_name_of(fit)} behaves like {right} (worst error {fit.worst:.2g} of the bound)"
             f"{_otherwise(fit, taken)}"
         )
+        for name, error in claimed.wrong.items():
+            yield f"  {name}, which it takes too, is wrong ({error:.2g} times the bound); it is claimed"
     for note in claimed.notes:
         yield f"  {note}"
 
