@@ -64,6 +64,81 @@ class Rope:
             return np.concatenate([a * c - b * s, b * c + a * s], -1).astype(x.dtype)
         return turned(q), turned(k)
 """
+SCALED = """
+import numpy as np
+
+class Llama3Rope:
+    def __init__(self, head_dim, rope_theta=500000.0, factor=8.0, low_freq_factor=1.0,
+                 high_freq_factor=4.0, original_max_position_embeddings=8192):
+        freqs = rope_theta ** (-np.arange(0, head_dim, 2) / head_dim)
+        turns = original_max_position_embeddings * freqs / (2 * np.pi)
+        smooth = (turns - low_freq_factor) / (high_freq_factor - low_freq_factor)
+        kept = np.clip(KEPT, 0, 1)
+        self.inv_freq = kept * freqs + (1 - kept) * freqs / factor
+
+    def __call__(self, x, positions):
+        angles = np.outer(positions, self.inv_freq)
+        a, b = np.split(x, 2, -1)
+        c, s = np.cos(angles), np.sin(angles)
+        return np.concatenate([a * c - b * s, b * c + a * s], -1).astype(x.dtype)
+"""
+YARN = """
+import math
+import numpy as np
+
+class YarnRotaryEmbedding:
+    def __init__(self, dim, max_position_embeddings=2048, base=10000, scaling_factor=1.0,
+                 original_max_position_embeddings=4096, beta_fast=32, beta_slow=1):
+        def place(turns):
+            turned = original_max_position_embeddings / (turns * 2 * math.pi)
+            return dim * math.log(turned) / (2 * math.log(base))
+        low, high = max(math.floor(place(beta_fast)), 0), min(math.ceil(place(beta_slow)), dim - 1)
+        ramp = (np.arange(dim // 2) - low) / ((high - low) or 0.001)
+        kept = KEPT
+        freqs = base ** (-np.arange(0, dim, 2) / dim)
+        self.inv_freq = kept * freqs + (1 - kept) * freqs / scaling_factor
+        self.longer = 0.1 * math.log(scaling_factor) + 1
+
+    def forward(self, x, seq_len):
+        angles = np.outer(np.arange(seq_len), self.inv_freq)
+        emb = np.concatenate([angles, angles], -1)
+        return np.cos(emb) * self.longer, np.sin(emb) * self.longer
+APPLY
+"""
+DYNAMIC = """
+import numpy as np
+
+class DynamicNTKRotary:
+    def __init__(self, dim, max_position_embeddings=2048, base=10000, scaling_factor=2.0):
+        self.dim, self.base, self.longest = dim, base, max_position_embeddings
+        self.trained, self.factor = max_position_embeddings, scaling_factor
+        self.build(max_position_embeddings)
+
+    def build(self, length):
+        grown = self.factor * max(length, self.trained) / self.trained - (self.factor - 1)
+        base = self.base * grown ** (self.dim / (self.dim - 2))
+        angles = np.outer(np.arange(length), base ** (-np.arange(0, self.dim, 2) / self.dim))
+        emb = np.concatenate([angles, angles], -1)
+        self.longest, self.cos, self.sin = length, np.cos(emb), np.sin(emb)
+
+    def forward(self, x, seq_len):
+        if seq_len <= self.trained < self.longest and RESETS:
+            self.build(self.trained)
+        if seq_len > self.longest:
+            self.build(seq_len)
+        return self.cos[:seq_len].astype(x.dtype), self.sin[:seq_len].astype(x.dtype)
+APPLY
+"""
+APPLY = """
+def apply_rotary(x, cos, sin):
+    a, b = np.split(x, 2, -1)
+    return (x * cos + np.concatenate([-b, a], -1) * sin).astype(x.dtype)
+"""
+RAMPS = {
+    "llama3": (SCALED, "KEPT", "smooth", "1 - smooth"),
+    "yarn": (YARN, "KEPT", "1 - np.clip(ramp, 0, 1)", "np.clip(ramp, 0, 1)"),
+    "dynamic-ntk": (DYNAMIC, "RESETS", "True", "False"),
+}
 
 
 def test_tables_are_asked_in_the_dtype_of_x(
@@ -114,3 +189,71 @@ def test_a_wrong_rotation_is_given_the_axes_that_its_docstring_names(
     other = WITH_CACHE.replace("AXIS", "-2").replace("AXES", "").replace("PLACE", "cache_len")
     written(folder, "heads_before_rows", other)
     assert "fits nothing" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", RAMPS)
+def test_a_class_with_factors_is_judged_with_them(folder: Path, scheme: str) -> None:
+    source, place, right, wrong = RAMPS[scheme]
+    source = source.replace("APPLY", APPLY)
+    name = scheme.replace("-", "_")
+    path = written(folder, f"right_{name}", source.replace(place, right))
+    assert not [each.text for each in failed(judged(path, scheme, "invariant"))]
+    assert "It comes nearest to" not in path.read_text(encoding="utf-8")
+    path = written(folder, f"wrong_{name}", source.replace(place, wrong))
+    assert failed(judged(path, scheme, "invariant", "behaviour"))
+
+
+def test_a_ramp_that_runs_the_other_way_is_named(folder: Path) -> None:
+    path = written(folder, "ramp_of_llama3", SCALED.replace("KEPT", "1 - smooth"))
+    assert "smooth factor of 1 where it is 0" in path.read_text(encoding="utf-8")
+
+
+def test_a_factor_that_no_scheme_explains_is_said_to_be_unjudged(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = YARN.replace("APPLY", APPLY).replace("KEPT", "np.sin(ramp) / 2")
+    written(folder, "odd_ramp", odd)
+    assert "NOT JUDGED: scaling_factor: rope fits" in capsys.readouterr().out
+
+
+def test_a_base_that_grows_in_an_unknown_way_limits_the_positions(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = DYNAMIC.replace("APPLY", APPLY).replace("grown **", "grown ** 3 *").replace("RESETS", "1")
+    written(folder, "odd_growth", odd.replace("3 *", "3 + 0 *"))
+    assert "NOT JUDGED beyond position 2047: its base grows" in capsys.readouterr().out
+
+
+NEOX = """
+import numpy as np
+
+class RotaryEmbedding:
+    def __init__(self, head_size, rotary_dim, max_position_embeddings, base, is_neox_style):
+        self.base, self.is_neox_style = base, is_neox_style
+
+    def forward(self, positions, query, key):
+        return self.turned(positions, query), self.turned(positions, key)
+
+    def turned(self, positions, x):
+        half = x.shape[-1] // 2
+        angles = np.outer(positions, self.base ** (-np.arange(half) / half))[:, None]
+        a, b = np.split(x, 2, -1) if self.is_neox_style else (x[..., ::2], x[..., 1::2])
+        c, s = np.cos(angles), np.sin(angles)
+        both = [a * c - b * s, b * c + a * s]
+        out = np.concatenate(both, -1) if WHERE else np.stack(both, -1).reshape(x.shape)
+        return out.astype(x.dtype)
+"""
+
+
+def test_one_of_two_conventions_that_is_wrong_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(folder, "one_of_two", NEOX.replace("WHERE", "True"))
+    said = capsys.readouterr().out
+    assert (
+        "behaves like half (worst" in said and "interleaved, which it takes too, is wrong" in said
+    )
+    assert failed(judged(path, "rope"))
+    written(folder, "two_of_two", NEOX.replace("WHERE", "self.is_neox_style"))
+    assert "behaves like interleaved and half (worst" in capsys.readouterr().out

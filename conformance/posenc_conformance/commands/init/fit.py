@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.commands.init.blocks import sizes_of
+from posenc_conformance.commands.init.calls.scaled import factors_of, longest_unscaled
 from posenc_conformance.commands.init.candidates import quiet
 from posenc_conformance.commands.init.draft import Draft
 from posenc_conformance.commands.init.probes import BASE, DIMS, FIXED, HEAD_DIMS, PROBES
@@ -297,6 +298,13 @@ def _unusual_slopes(fit: Fit) -> Iterator[str]:
 def _left(draft: Draft) -> Iterator[str]:
     """Yield notes on optional parameters that are not passed."""
     names = draft.left
+    factors = [name for name in factors_of(draft.parts) if name in names]
+    if factors:
+        yield (
+            f"NOT JUDGED: {', '.join(factors)}: {draft.call.name} fits with the default alone, and "
+            "no scaled scheme that was tried fits"
+        )
+    names = tuple(name for name in names if name not in factors)
     places = [name for name in names if PLACES & {*NAMES.get(name, ())}]
     if not any("in_sequence(" in line for line in draft.body):
         places = []
@@ -499,10 +507,14 @@ def _limit(fit: Fit, notes: list[str]) -> int | None:
         whole = "makes all queries" if fit.draft.call.kind == "bias" else "takes a whole sequence"
         notes.append(f"positions up to {fit.draft.limit}: each call {whole}")
         return fit.draft.limit
+    unscaled = longest_unscaled(fit.draft.parts) if fit.draft.call.name == "rope" else None
+    if unscaled is not None:
+        notes.append(f"NOT JUDGED beyond position {unscaled - 1}: its base grows with the length")
+        return unscaled - 1
     first = PROBES[fit.draft.call.name](fit.base)[0]
     if "k_len" in first:
         return _limit_of_keys(fit, first, notes)
-    if "positions" not in first:
+    if "positions" not in first or "length" in first:
         return None
     low = int(first["positions"].max())
     for high in LIMITS:
@@ -540,7 +552,7 @@ def _partial(fit: Fit) -> tuple[Fit, tuple[int, ...]] | None:
 
     Returns None if too few widths work.
     """
-    if not (fit.right and fit.draft.can_be_partial):
+    if not (fit.right and fit.draft.can_be_partial and fit.draft.call.name == "rope"):
         return None
     draft = replace(fit.draft, partial=True, keywords=(*fit.draft.keywords, "rotary_dim"))
     other = replace(fit, draft=draft)

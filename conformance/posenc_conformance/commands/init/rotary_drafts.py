@@ -9,6 +9,14 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.commands.init import query_key_drafts as query_key
+from posenc_conformance.commands.init.calls.scaled import (
+    BETWEEN_LONG_ONES,
+    SCALES,
+    keywords_of,
+    scaled_by,
+    shortened,
+    whole,
+)
 from posenc_conformance.commands.init.candidates import Found
 from posenc_conformance.commands.init.draft import (
     ARRAY,
@@ -100,6 +108,15 @@ class Source:
 Group = tuple[tuple[Found, ...], Iterator[Draft]]
 
 
+def scaled_groups(call: Call, found: Sequence[Found]) -> Iterator[Group]:
+    """Yield drafts of a call of a scaled scheme with the classes that have its parameters."""
+    scaled = [each for each in found if not each.is_class or scaled_by(call, each)]
+    if any(each.is_class for each in scaled):
+        for parts, drafts in groups(call, scaled):
+            if parts[0].is_class:
+                yield parts, whole(drafts)
+
+
 def groups(call: Call, found: Sequence[Found]) -> Iterator[Group]:
     """Yield drafts that call each candidate, or each pair of candidates, that may rotate."""
     for candidate in found:
@@ -128,7 +145,7 @@ def _near(first: Found, second: Found) -> bool:
 
 def direct(call: Call, found: Found) -> Iterator[Draft]:
     """Yield drafts of calls that take x and return it rotated."""
-    made = _make(found)
+    made = _make(call, found)
     if found.is_class and made is None:
         return
     for target in callables(found):
@@ -138,18 +155,24 @@ def direct(call: Call, found: Found) -> Iterator[Draft]:
 
 def of_both(call: Call, found: Found) -> Iterator[Draft]:
     """Yield drafts of calls that take queries and keys and return both rotated."""
-    made = _make(found)
+    made = _make(call, found)
     if found.is_class and made is None:
         return
     for target in callables(found):
         if query_key.takes_both(target):
-            yield from _of_both(call, found, made, target, PLAIN)
+            yield from _of_both(call, found, made, target, _plain(call))
 
 
-def _make(found: Found) -> Any:
+def _plain(call: Call) -> Mapping[str, str]:
+    """Return PLAIN with the parameters of a scaling, which go before those of the same names."""
+    return {**SCALES.get(call.name, {}), **PLAIN}
+
+
+def _make(call: Call, found: Found) -> Any:
     if not found.is_class:
         return None
-    offered = {"dim": HEAD_DIM, "base": "base", "length": "length", "dropout": "0.0"}
+    scales = SCALES.get(call.name, {})
+    offered = {**scales, "dim": HEAD_DIM, "base": "base", "length": "length", "dropout": "0.0"}
     if _names_both_sizes(found.parameters):
         offered = {"rotary": HEAD_DIM, **offered, "dim": "x.shape[-1]"}
     return maker(found, {**offered, **LAYOUT, "dtype": FLOAT32[found.framework]})
@@ -163,18 +186,18 @@ def _names_both_sizes(parameters: Sequence[inspect.Parameter]) -> bool:
 
 def _direct(call: Call, found: Found, made: Any, target: Target) -> Iterator[Draft]:
     if query_key.takes_both(target):
-        yield from _of_both(call, found, made, target, PLAIN)
+        yield from _of_both(call, found, made, target, _plain(call))
     placed = False
     for before, after in _of_axes(LAYOUTS, target.axes):
         for at in (POSITIONS[found.framework], f"{POSITIONS[found.framework]}[None]"):
-            text = called(target, {"x": "heads", "positions": at, **PLAIN})
+            text = called(target, {"x": "heads", "positions": at, **_plain(call)})
             if text is None or "positions" not in text.used:
                 break
             lines = [f"heads = {ARRAY[found.framework]}{before}", *([made.line] if made else [])]
             for draft in _finished(call, (found,), found, made, lines, text, after, None):
                 placed = True
                 yield draft
-    text = called(target, {"x": "heads", "offset": "first", **PLAIN})
+    text = called(target, {"x": "heads", "offset": "first", **_plain(call)})
     if text is not None and "offset" in text.used:
         # Whole sequences are not tried: in them, a call that ignores the offset would look right.
         yield from _stretches(call, found, made, text, target.axes)
@@ -350,6 +373,7 @@ def _draft(
     imports |= set(source.imports if source else ()) | set(IMPORTS[found.framework])
     imports |= {"import math"} if "math." in text else set()
     needed = [_length_of(parts)] if "length" in every and "length" in text else []
+    needed = [] if "length" in call.parameters else needed
     defaults = [default_of(each, BASE_NAMES) for each in parts]
     return Draft(
         call,
@@ -358,7 +382,11 @@ def _draft(
         (*needed, *lines),
         parts,
         setup=(*(made.setup if made else ()), *(source.setup if source else ())),
-        keywords=("base",) * ("base" in every) + ("layout",) * bool({*LAYOUT} & every),
+        keywords=(
+            *("base",) * ("base" in every),
+            *("layout",) * bool({*LAYOUT} & every),
+            *keywords_of(call, every),
+        ),
         framework=found.framework,
         limit=limit,
         default_base=next((each for each in defaults if each), None),
@@ -380,7 +408,7 @@ BASE_NAMES = frozenset(name for name, roles in NAMES.items() if "base" in roles)
 
 def _sources(call: Call, found: Found) -> Iterator[Source]:
     """Yield calls that return tables of angles, or of their sines and cosines."""
-    made = _make(found)
+    made = _make(call, found)
     if found.is_class and made is None:
         return
     at, array = POSITIONS[found.framework], ARRAY[found.framework]
@@ -399,7 +427,8 @@ def _sources(call: Call, found: Found) -> Iterator[Source]:
             used = text.used | (made.used if made else frozenset())
             if "length" in offered:
                 used |= {"length"}
-            lines = [*([made.line] if made else []), f"given = {text.text}"]
+            first = shortened(call, text.text)
+            lines = [*([made.line] if made else []), *first, f"given = {text.text}"]
             imports = {imported(found), *(made.imports if made else ())}
             source = Source(
                 (found,),
@@ -409,10 +438,11 @@ def _sources(call: Call, found: Found) -> Iterator[Source]:
                 used,
                 0,
                 left=(*text.left, *(made.left if made else ())),
+                notes=(BETWEEN_LONG_ONES,) if first else (),
             )
-            whole = _looked_at(call, found, source, by_positions="positions" in text.used)
-            if whole is not None:
-                yield whole
+            looked_at = _looked_at(call, found, source, by_positions="positions" in text.used)
+            if looked_at is not None:
+                yield looked_at
 
 
 def _looked_at(call: Call, found: Found, source: Source, by_positions: bool) -> Source | None:
@@ -441,10 +471,10 @@ def pairs(call: Call, source: Source, apply: Found) -> Iterator[Draft]:
 
     A function that takes positions, too, may select the rows itself.
     """
-    whole = (
+    entire = (
         [replace(source, index="")] if source.index and has(apply.parameters, "positions") else []
     )
-    for each in (*whole, source):
+    for each in (*entire, source):
         for form in FORMS:
             for names, tables in _table_texts(each, form, apply):
                 yield from _applied(call, each, apply, names, tables)
@@ -473,7 +503,7 @@ def _applied(
     target = next(callables(apply))
     parts = (*source.parts, apply)
     exchanged = exchange(names, source.parts, apply)
-    source = replace(source, notes=exchanged)
+    source = replace(source, notes=(*source.notes, *exchanged))
     for extra in ({}, {"positions": POSITIONS[apply.framework]}):
         needed = {*tables, *extra}
         text = query_key.text_of(target, {**tables, **extra})

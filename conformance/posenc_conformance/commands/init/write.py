@@ -220,7 +220,8 @@ def _claim_lines(claimed: Claimed) -> Iterator[str]:
             f"{_otherwise(fit, taken)}"
         )
         for name, error in claimed.wrong.items():
-            yield f"  {name}, which it takes too, is wrong ({error:.2g} times the bound); it is claimed"
+            off = f"wrong ({error:.2g} times the bound)"
+            yield f"  {name}, which it takes too, is {off}; it is claimed"
     for note in claimed.notes:
         yield f"  {note}"
 
