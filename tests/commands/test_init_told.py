@@ -134,8 +134,9 @@ def apply_rotary(x, cos, sin):
     a, b = np.split(x, 2, -1)
     return (x * cos + np.concatenate([-b, a], -1) * sin).astype(x.dtype)
 """
+OTHER_WAY = "np.where((smooth > 0) & (smooth < 1), 1 - smooth, smooth)"
 RAMPS = {
-    "llama3": (SCALED, "KEPT", "smooth", "1 - smooth"),
+    "llama3": (SCALED, "KEPT", "smooth", OTHER_WAY),
     "yarn": (YARN, "KEPT", "1 - np.clip(ramp, 0, 1)", "np.clip(ramp, 0, 1)"),
     "dynamic-ntk": (DYNAMIC, "RESETS", "True", "False"),
 }
@@ -205,7 +206,7 @@ def test_a_class_with_factors_is_judged_with_them(folder: Path, scheme: str) -> 
 
 
 def test_a_ramp_that_runs_the_other_way_is_named(folder: Path) -> None:
-    path = written(folder, "ramp_of_llama3", SCALED.replace("KEPT", "1 - smooth"))
+    path = written(folder, "ramp_of_llama3", SCALED.replace("KEPT", OTHER_WAY))
     assert "smooth factor of 1 where it is 0" in path.read_text(encoding="utf-8")
 
 
@@ -251,9 +252,8 @@ def test_one_of_two_conventions_that_is_wrong_is_named(
 ) -> None:
     path = written(folder, "one_of_two", NEOX.replace("WHERE", "True"))
     said = capsys.readouterr().out
-    assert (
-        "behaves like half (worst" in said and "interleaved, which it takes too, is wrong" in said
-    )
+    assert "behaves like half (worst" in said
+    assert "interleaved, which it takes too, is wrong" in said
     assert failed(judged(path, "rope"))
     written(folder, "two_of_two", NEOX.replace("WHERE", "self.is_neox_style"))
     assert "behaves like interleaved and half (worst" in capsys.readouterr().out
