@@ -81,7 +81,8 @@ def examine(library: Library, schemes: Sequence[str] = ()) -> tuple[Library, Gue
     found = guess(library, schemes)
     if found.claims or library.asked or not library.by_form:
         return library, found
-    by_form = replace(library, found=library.by_form)
+    beside = tuple(each for each in library.listed if each not in library.by_form)
+    by_form = replace(library, found=library.by_form, listed=beside)
     again = guess(by_form, schemes)
     turns = not any(is_still(claim.fit) for claim in again.claims.values())
     return (by_form, again) if again.claims and turns else (library, found)
