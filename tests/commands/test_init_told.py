@@ -1,4 +1,4 @@
-"""``posenc init`` on calls that are told more than places: a dtype, the axes, factors of a rule."""
+"""``posenc init`` on calls that are given more than places: a dtype, the axes, factors of a rule."""
 
 from pathlib import Path
 

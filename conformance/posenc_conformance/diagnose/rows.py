@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from posenc_conformance.diagnose.sample import at_leading_index, can_be_taken_apart
+from posenc_conformance.diagnose.sample import OF_BATCHES, at_leading_index, can_be_taken_apart
 from posenc_conformance.judge.arrays import PRECISE, UNIT_ROUNDOFF, Flags, Floats, Ints
 from posenc_conformance.judge.call_kinds import IDS
 from posenc_conformance.judge.case import Case
@@ -397,22 +397,6 @@ def _of_one(asked: Ints, sequence: int) -> Ints:
     return asked if asked.ndim < 2 else _all(asked, asked[sequence])
 
 
-def _of_another(first: int) -> Callable[[Ints], Ints]:
-    """Give every second head, from the first one on, positions of the other sequence of a batch.
-
-    It has those of :func:`adapters.in_batch`, which takes heads from its sequences in turn.
-    """
-
-    def rule(asked: Ints) -> Ints:
-        found = asked.copy()
-        if asked.ndim > 1:
-            heads = found.reshape(-1, asked.shape[-1])
-            heads[first::2] = asked.max(initial=0) - heads[first::2]
-        return found
-
-    return rule
-
-
 def _farthest(asked: Ints) -> int:
     """Return the number of the sequence that reaches the largest position."""
     return int(asked.reshape(len(asked), -1).max(axis=1).argmax())
@@ -473,12 +457,7 @@ RULES: Mapping[str, Callable[[Ints], Ints]] = {
     "every sequence has the positions of the one that is farthest on": lambda asked: _of_one(
         asked, _farthest(asked)
     ),
-    **{
-        f"in a batch, one sequence has the positions of another one (heads {heads} here)": (
-            _of_another(first)
-        )
-        for first, heads in enumerate(("0, 2, …", "1, 3, …"))
-    },
+    **OF_BATCHES,
     "every row stands at position 0": np.zeros_like,
     "positions restart at 0 in each stretch: the length of the cache is ignored": _by_stretch,
     "the length of the cache is counted twice": lambda asked: (

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.commands.init.blocks import sizes_of
-from posenc_conformance.commands.init.calls.scaled import factors_of, longest_unscaled
+from posenc_conformance.commands.init.calls.claim_text import claim_line, left_out, unusual_slopes
+from posenc_conformance.commands.init.calls.scaled import longest_unscaled
 from posenc_conformance.commands.init.candidates import quiet
 from posenc_conformance.commands.init.draft import Draft
 from posenc_conformance.commands.init.probes import BASE, DIMS, FIXED, HEAD_DIMS, PROBES
-from posenc_conformance.commands.init.roles import NAMES
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.judge.case import Case
@@ -31,8 +31,6 @@ DTYPES_OF = {"inputs": ("float32", "float64"), "keyword": ("float32", "float64")
 NARROW = ("bfloat16", "float16")
 ODD_RULES = ("zero", "cut", "uneven")
 LIMITS = tuple(2**k - 1 for k in (9, 11, 12, 13, 14, 15, 16, 17))
-PLACES = {"positions", "offset"}
-"""Roles of parameters that say where rows stand."""
 HIDDEN = -1e4
 """What a mask adds to hide a key, or more."""
 TOO_FAR = "raises or changes the shape"
@@ -231,13 +229,6 @@ def _agrees(fit: Fit, arguments: Arguments, rule: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Code:
-    """A value of ``@claims`` that is written as it is."""
-
-    text: str
-
-
-@dataclass(frozen=True)
 class Claimed:
     """The text to write for a fit."""
 
@@ -269,7 +260,7 @@ def claimed(fit: Fit) -> Claimed:
     restrictions |= _sizes(fit, notes)
     restrictions |= _odd(fit, notes)
     restrictions |= _masked(fit)
-    notes += [*_unusual_slopes(fit), *_left(fit.draft)]
+    notes += [*unusual_slopes(fit.scheme, fit.combination), *left_out(fit.draft)]
     limit = _limit(fit, notes)
     if limit is not None:
         restrictions["max_position"] = limit
@@ -283,40 +274,6 @@ def claimed(fit: Fit) -> Claimed:
             claim_line(names, restrictions | each) for each in _partial_claims(restrictions, widths)
         ]
     return Claimed(fit, tuple(lines), tuple(notes), restrictions)
-
-
-def _unusual_slopes(fit: Fit) -> Iterator[str]:
-    """Yield a note on slopes of a rule that few models have: their writer may know no other."""
-    rule, own = fit.scheme.conventions.get("head_rule"), fit.combination.conventions
-    if rule is not None and own.get("head_rule", rule.default) != rule.default:
-        yield (
-            f"its slopes are {rule.values[own['head_rule']].rstrip('.')}, those of few models; "
-            f"usual: {rule.values[str(rule.default)].lower().rstrip('.')}"
-        )
-
-
-def _left(draft: Draft) -> Iterator[str]:
-    """Yield notes on optional parameters that are not passed."""
-    names = draft.left
-    factors = [name for name in factors_of(draft.parts) if name in names]
-    if factors:
-        yield (
-            f"NOT JUDGED: {', '.join(factors)}: {draft.call.name} fits with the default alone, and "
-            "no scaled scheme that was tried fits"
-        )
-    names = tuple(name for name in names if name not in factors)
-    places = [name for name in names if PLACES & {*NAMES.get(name, ())}]
-    if not any("in_sequence(" in line for line in draft.body):
-        places = []
-    if places:
-        yield (
-            f"NOT JUDGED: {', '.join(places)}: with it, no call that was tried returned an array "
-            "of the right shape, so every sequence begins at 0"
-        )
-    others = [name for name in names if name not in places]
-    if others:
-        keep = "keep their defaults" if len(others) > 1 else "keeps its default"
-        yield f"not judged: {', '.join(others)}, which {keep}"
 
 
 def _switches(fit: Fit, limit: int | None, notes: list[str]) -> Restrictions:
@@ -370,28 +327,6 @@ def _also(fit: Fit, other: Combination) -> bool:
     if not differing or not differing <= {*fit.draft.keywords}:
         return False
     return replace(fit, combination=other).answers(_case(fit).arguments)
-
-
-def claim_line(names: Sequence[str], said: Restrictions) -> str:
-    """Return the text of ``@claims`` for names of combinations and further arguments."""
-    items = [f'"{name}"' for name in names]
-    items += [f"{name}={_render(value)}" for name, value in said.items()]
-    line = f"@claims({', '.join(items)})"
-    if len(line) <= 96:
-        return line
-    inner = "".join(f"\n    {item}," for item in items)
-    return f"@claims({inner}\n)"
-
-
-def _render(value: object) -> str:
-    if isinstance(value, (tuple, list)):
-        return f"({', '.join(map(_render, value))})"
-    if isinstance(value, Mapping):
-        items = (f"{_render(name)}: {_render(item)}" for name, item in value.items())
-        return f"{{{', '.join(items)}}}"
-    if isinstance(value, Code):
-        return value.text
-    return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
 def _dtypes(fit: Fit, notes: list[str]) -> tuple[str, ...]:

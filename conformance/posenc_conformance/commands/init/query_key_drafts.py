@@ -54,6 +54,11 @@ def shapes_for(roles: Roles, said: str) -> tuple[str, ...]:
     return *SHAPES, *(FLAT if roles & {"dim", "heads"} else ())
 
 
+def of_sequences(target: Target) -> tuple[str, ...]:
+    """Return the axes to try for a call without positions, which may not check them."""
+    return (target.axes,) if target.axes in SEQUENCES else SEQUENCES
+
+
 def takes_both(target: Target) -> bool:
     """Return whether a callable takes queries and keys, which stand at the same places."""
     return has(target.parameters, "x", "other") and "cached" not in target.text

@@ -2,13 +2,21 @@
 
 import inspect
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from posenc_conformance.commands.init import query_key_drafts as query_key
+from posenc_conformance.commands.init.calls.forms import (
+    LAYOUT,
+    LAYOUTS,
+    SEQUENCE_FORMS,
+    ZEROS_LIKE_X,
+    of_axes,
+    plain,
+)
 from posenc_conformance.commands.init.calls.scaled import (
     BETWEEN_LONG_ONES,
     SCALES,
@@ -42,48 +50,16 @@ from posenc_conformance.scheme_file.scheme import Call
 HEADS, ROWS, DIM = SAMPLE["x"].shape
 TABLE_ROWS = 64
 """The length that LENGTH gives for these positions."""
-LAYOUTS: Mapping[str, tuple[str, str]] = {
-    "bhsd": (".reshape(1, math.prod(x.shape[:-2]), *x.shape[-2:])", ".reshape(x.shape)"),
-    "bshd": (
-        ".reshape(1, math.prod(x.shape[:-2]), *x.shape[-2:]).swapaxes(1, 2)",
-        ".swapaxes(1, 2).reshape(x.shape)",
-    ),
-    "shbd": (
-        ".reshape(1, math.prod(x.shape[:-2]), *x.shape[-2:]).swapaxes(0, 2)",
-        ".swapaxes(0, 2).reshape(x.shape)",
-    ),
-    "hsd": (".reshape(math.prod(x.shape[:-2]), *x.shape[-2:])", ".reshape(x.shape)"),
-}
-"""How x gets axes of batch, heads, sequence and channels in some order, and back."""
 ONE_BATCH = "reshape(1, math.prod(x.shape[:-2]), *x.shape[-2:])"
 BATCHES = "reshape(math.prod(x.shape[:-3]), *(1, *x.shape)[-3:])"
 """The same for [b, h, n, d], for calls that take several sequences at once."""
 FORMS = ("", "[None]", "[:, None]", "[None, None]", "[None, :, None]", "[:, None, None]")
 """Indices that add the axes that a table may need."""
-SEQUENCE_FORMS: Mapping[str, tuple[str, str]] = {
-    "hsd": ("hnd", ""),
-    "bhsd": ("bhnd", ""),
-    "bshd": ("bnhd", ""),
-    "shd": ("hnd", ".swapaxes(0, 1)"),
-    "sbhd": ("bnhd", ".swapaxes(0, 1)"),
-}
-"""Arrays for calls without positions: a form of by_heads, and a swap that puts rows first."""
 MOST_IN_SEQUENCES = 4095
 ONE_RESULT = "not judged: keys, since the call does not return them beside the queries"
 COPIED = "it writes over x, so the adapter gives it a copy"
 NO_CALL = CallText("", frozenset())
-LAYOUT = {
-    "neox": '{"half": True, "interleaved": False}[layout]',
-    "interleaved": '{"half": False, "interleaved": True}[layout]',
-}
 FLOAT32 = {"torch": "torch.float32", "jax": "jnp.float32", "numpy": "np.float32"}
-ZEROS_LIKE_X = {
-    "torch": f"to_torch(x).new_zeros(1, length, {HEAD_DIM})",
-    "jax": f"jnp.zeros((1, length, {HEAD_DIM}), x.dtype)",
-    "numpy": f"np.zeros((1, length, {HEAD_DIM}), x.dtype)",
-}
-"""A sequence for calls that make tables of its length, and of its dtype."""
-PLAIN = {"base": "base", "dim": HEAD_DIM, "length": "length", "other": "heads", **LAYOUT}
 
 
 @dataclass(frozen=True)
@@ -160,12 +136,7 @@ def of_both(call: Call, found: Found) -> Iterator[Draft]:
         return
     for target in callables(found):
         if query_key.takes_both(target):
-            yield from _of_both(call, found, made, target, _plain(call))
-
-
-def _plain(call: Call) -> Mapping[str, str]:
-    """Return PLAIN with the parameters of a scaling, which go before those of the same names."""
-    return {**SCALES.get(call.name, {}), **PLAIN}
+            yield from _of_both(call, found, made, target, plain(call))
 
 
 def _make(call: Call, found: Found) -> Any:
@@ -186,18 +157,18 @@ def _names_both_sizes(parameters: Sequence[inspect.Parameter]) -> bool:
 
 def _direct(call: Call, found: Found, made: Any, target: Target) -> Iterator[Draft]:
     if query_key.takes_both(target):
-        yield from _of_both(call, found, made, target, _plain(call))
+        yield from _of_both(call, found, made, target, plain(call))
     placed = False
-    for before, after in _of_axes(LAYOUTS, target.axes):
+    for before, after in of_axes(LAYOUTS, target.axes):
         for at in (POSITIONS[found.framework], f"{POSITIONS[found.framework]}[None]"):
-            text = called(target, {"x": "heads", "positions": at, **_plain(call)})
+            text = called(target, {"x": "heads", "positions": at, **plain(call)})
             if text is None or "positions" not in text.used:
                 break
             lines = [f"heads = {ARRAY[found.framework]}{before}", *([made.line] if made else [])]
             for draft in _finished(call, (found,), found, made, lines, text, after, None):
                 placed = True
                 yield draft
-    text = called(target, {"x": "heads", "offset": "first", **_plain(call)})
+    text = called(target, {"x": "heads", "offset": "first", **plain(call)})
     if text is not None and "offset" in text.used:
         # Whole sequences are not tried: in them, a call that ignores the offset would look right.
         yield from _stretches(call, found, made, text, target.axes)
@@ -228,27 +199,16 @@ def _of_both(
         # Whole sequences are not tried: in them, a call that ignores the offset would look right.
         start = _draft(call, own, found, made, line, text)
         way = query_key.in_parts(framework, "in_stretches", "rows, first")
-        for draft in query_key.drafts(start, text, way, _shapes(target)):
+        for draft in query_key.drafts(start, text, way, query_key.of_sequences(target)):
             yield replace(draft, notes=(*draft.notes, IN_RUNS))
         return
     start = _draft(call, own, found, made, line, text, limit=MOST_IN_SEQUENCES)
     way = query_key.in_parts(framework, "in_sequence", "rows")
-    yield from query_key.drafts(start, text, way, _shapes(target))
+    yield from query_key.drafts(start, text, way, query_key.of_sequences(target))
     if framework == "jax":  # a call usually takes one sequence, to be mapped
         length = ", span(positions, power_of_two=True)"
         way = query_key.in_parts(framework, "in_sequence", "rows", length)
         yield from query_key.drafts(replace(start, limit=511), text, way, ("sd",))
-
-
-def _shapes(target: Target) -> tuple[str, ...]:
-    """Return the axes to try for a call without positions, which may not check them."""
-    every = query_key.SEQUENCES
-    return (target.axes,) if target.axes in every else every
-
-
-def _of_axes(forms: Mapping[str, tuple[str, str]], said: str) -> Iterable[tuple[str, str]]:
-    """Return the form of the axes that a call's texts name; all forms if they name none of them."""
-    return [forms[said]] if said in forms else forms.values()
 
 
 def _stretches(call: Call, found: Found, made: Any, text: CallText, said: str) -> Iterator[Draft]:
@@ -268,7 +228,7 @@ def _turned_rows(found: Found, text: str, said: str) -> Iterator[tuple[str, str,
     """Yield x for the framework, text that rotates consecutive rows, and notes, in each form."""
     x = "to_torch(x)" if found.framework == "torch" else "x"
     heads = "jnp.asarray(heads)" if found.framework == "jax" else "heads"
-    for form, swapped in _of_axes(SEQUENCE_FORMS, said):
+    for form, swapped in of_axes(SEQUENCE_FORMS, said):
         if found.framework != "jax":
             copy = f"written_over(lambda heads: {text}, heads{swapped}){swapped}"
             yield x, f'by_heads(lambda heads: {copy}, rows, form="{form}")', (COPIED,)
@@ -517,7 +477,7 @@ def _applied(
         text = called(target, {"x": "heads", "other": "heads", **tables, **extra})
         if text is None or not needed <= text.used:
             continue
-        for before, after in _of_axes(LAYOUTS, target.axes):
+        for before, after in of_axes(LAYOUTS, target.axes):
             heads = f"heads = {ARRAY[apply.framework]}{before}"
             lines = [heads, *source.lines, *names]
             yield from _finished(call, parts, apply, None, lines, text, after, source)

@@ -194,9 +194,9 @@ def unread(library: Library) -> Iterator[str]:
     """Yield lines on what was not searched, or not called, and why."""
     names = [part.path for part in library.listed]
     if names:
-        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+        others = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
         shown = ", ".join(names[:SHOWN])
-        yield f"  not judged, since no call that is tried has their form: {shown}{more}"
+        yield f"  not judged, since no call that is tried has their form: {shown}{others}"
     for name, reason in library.bare.items():
         yield f"  {name} cannot be imported ({reason}), so only its modules are looked at"
     for name, reason in list(library.failed.items())[:SHOWN]:

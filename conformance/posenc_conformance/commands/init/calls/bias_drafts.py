@@ -69,7 +69,7 @@ def _texts(target: Target, offered: Mapping[str, str]) -> Iterator[CallText]:
 
 
 def _is_enough(text: CallText, made: Maker | None) -> bool:
-    """Return whether a call, or what it is called on, is told the numbers of heads and keys."""
+    """Return whether a call, or what it is called on, is given the numbers of heads and keys."""
     every = text.used | (made.used if made else frozenset())
     return bool({"heads", "scores"} & every and LENGTHS & every)
 
