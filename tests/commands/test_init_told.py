@@ -1,4 +1,4 @@
-"""``posenc init`` on calls that are given more than places: a dtype, the axes, factors of a rule."""
+"""``posenc init`` on calls that are given more than places: a dtype, axes, factors of a rule."""
 
 from pathlib import Path
 
@@ -142,6 +142,7 @@ RAMPS = {
 }
 
 
+@pytest.mark.slow
 def test_tables_are_asked_in_the_dtype_of_x(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -154,6 +155,7 @@ def test_tables_are_asked_in_the_dtype_of_x(
     assert not failed(judged(path, "rope", "precision"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "doc", "wrong", "right"),
     [
@@ -170,6 +172,7 @@ def test_the_axes_that_a_docstring_names_are_given(
     assert not failed(judged(path, "sinusoidal"))
 
 
+@pytest.mark.slow
 def test_rows_before_the_batch_are_said_where_no_text_names_them(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -179,6 +182,7 @@ def test_rows_before_the_batch_are_said_where_no_text_names_them(
     assert "x is given as" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_wrong_rotation_is_given_the_axes_that_its_docstring_names(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -210,6 +214,7 @@ def test_a_ramp_that_runs_the_other_way_is_named(folder: Path) -> None:
     assert "smooth factor of 1 where it is 0" in path.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_factor_that_no_scheme_explains_is_said_to_be_unjudged(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -247,6 +252,7 @@ class RotaryEmbedding:
 """
 
 
+@pytest.mark.slow
 def test_one_of_two_conventions_that_is_wrong_is_named(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
