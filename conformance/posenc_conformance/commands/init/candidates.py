@@ -32,6 +32,10 @@ LOOKS = re.compile(
     r"mask.*(window|causal|chunk|dilat|stride|big_?bird)|sliding_window|dilated_window|"
     r"compute_bias|position_ids"
 )
+NAMES_ONE = re.compile(
+    r"position(?!_?wise)|rel(ative)?_shift|axial|freqs|rope|rotary|(^|_)t_xy$|window_bias|rel_attn"
+)
+"""Names of further parts, which are listed and not called: no draft has their form."""
 AVOID = re.compile(r"^_|test|bench|example|script|demo|setup|conftest|train|cli$|main$|convert")
 QUERIES = frozenset(["x", "q", "query", "queries", "xq"])
 KEYS = frozenset(["k", "key", "keys", "xk"])
@@ -118,6 +122,8 @@ class Library:
     """Packages whose own code fails, each with the reason: only their modules are imported."""
     by_form: tuple[Found, ...] = ()
     """Functions whose parameters alone, not their names, look like those of a rotation."""
+    listed: tuple[Found, ...] = ()
+    """Parts whose names speak of positions and which are not tried."""
 
 
 @dataclass
@@ -159,6 +165,7 @@ def library(name: str) -> Library | None:
     named = {name for scheme in load_all() for name in scheme.calls if "_" in name}
     candidates = [each for each in everything if LOOKS.search(each.told) or each.named in named]
     by_form = tuple(each for each in everything if each not in candidates and _turns(each))
+    listed = [each for each in everything if each not in candidates]
     if attribute:
         try:
             value = attrgetter(attribute)(module)
@@ -179,6 +186,7 @@ def library(name: str) -> Library | None:
         search.failed,
         search.bare,
         by_form,
+        tuple(each for each in listed if NAMES_ONE.search(each.named) and not attribute),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from posenc_conformance.commands.init.calls.axes_said import axes_said
 from posenc_conformance.commands.init.candidates import ACTS, Found, turns
 from posenc_conformance.commands.init.roles import (
     PASSED_IF_OPTIONAL,
@@ -40,6 +41,8 @@ class Target:
 
     text: str
     parameters: tuple[inspect.Parameter, ...]
+    axes: str = ""
+    """The axes of x that its texts name, as letters; empty if unknown."""
 
 
 def maker(found: Found, offered: Mapping[str, str], also: Collection[str] = ()) -> Maker | None:
@@ -124,12 +127,13 @@ def _config_class(found: Found) -> Any:
 def callables(found: Found) -> Iterator[Target]:
     """Yield the callables of a candidate: the function itself, or the object and its methods."""
     if not found.is_class:
-        yield Target(found.path, found.parameters)
+        yield _target(found, found.path, found.value, found.parameters)
         return
     for name in ("forward", "__call__"):
         if inspect.isfunction(vars_of(found.value).get(name)):
             text = "module" if _can_be_called(found.value) else f"module.{name}"
-            yield Target(text, _parameters(found.value, name))
+            method = vars_of(found.value)[name]
+            yield _target(found, text, method, _parameters(found.value, name))
             break
     for name, value in vars_of(found.value).items():
         public = not name.startswith("_") and name != "forward"
@@ -137,7 +141,16 @@ def callables(found: Found) -> Iterator[Target]:
             continue
         parameters = _parameters(found.value, name)
         if CALLS.search(name) or (turns(parameters) and not ACTS.search(name)):
-            yield Target(f"module.{name}", parameters)
+            yield _target(found, f"module.{name}", value, parameters)
+
+
+def _target(
+    found: Found, text: str, function: Any, parameters: tuple[inspect.Parameter, ...]
+) -> Target:
+    """Return a callable with the axes that its own docstring names, or else that of its class."""
+    own, whole = function.__doc__, found.value.__doc__ if found.is_class else None
+    said = [axes_said([each or ""], parameters) for each in (own, whole)]
+    return Target(text, parameters, next(filter(None, said), ""))
 
 
 def _can_be_called(cls: type) -> bool:

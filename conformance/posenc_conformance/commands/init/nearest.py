@@ -30,7 +30,7 @@ def nearest(answers: Sequence[Answered]) -> Fit | None:
 
     A wrong guess of the layout of arrays looks like many mistakes, so the least errors come first.
     """
-    usual = [entry for entry in answers if entry.fit.base == (entry.fit.draft.default_base or BASE)]
+    usual = [entry for entry in answers if _has_usual_base(entry.fit)]
     close = sorted(usual, key=lambda entry: (entry.off, -entry.fit.judged))
     different = list(_different(close))
     turned = [entry for entry in different if not is_unturned(entry.case, entry.output)]
@@ -59,6 +59,15 @@ def _far(entry: Answered) -> Fit | None:
     meant = mask and draft.parts[-1].named == draft.call.name
     near = meant or entry.off < (NEAR_MASK if mask else NEAR)
     return replace(entry.fit, mistake=said) if near else None
+
+
+def _has_usual_base(fit: Fit) -> bool:
+    """Return whether a fit has the base that the library's signature or most models have.
+
+    A base that is passed is that of the probes, whatever the default in the signature is.
+    """
+    passed = {"base", "max_period"} & {*fit.draft.keywords}
+    return fit.base == BASE if passed else fit.base == (fit.draft.default_base or BASE)
 
 
 def is_still(fit: Fit) -> bool:

@@ -19,9 +19,20 @@ SAMPLE: Mapping[str, Any] = {
 """Arguments of ``rope`` with which drafts are run before they are compared with anything."""
 
 
+SCALED: Mapping[str, Any] = {
+    "factor": 4.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 256,
+    "beta_fast": 32.0,
+    "beta_slow": 1.0,
+}
+"""Parameters with which a few of the pairs of 32 channels are scaled in part."""
+
+
 def sample(keywords: Collection[str]) -> Arguments:
     """Return SAMPLE for a method that takes these keywords."""
-    told = {"base": BASE, "layout": "half"}
+    told = {"base": BASE, "layout": "half", **SCALED, "length": 64}
     return {**SAMPLE, **{name: value for name, value in told.items() if name in keywords}}
 
 
@@ -43,6 +54,32 @@ def rope(base: float = BASE) -> list[Arguments]:
     return [
         {"x": fine((2, 9, 32)), "positions": np.arange(3, 12), "base": base},
         {"x": fine((2, 6, 64)), "positions": far, "base": base},
+    ]
+
+
+def llama3(base: float = BASE) -> list[Arguments]:
+    """Return the arguments of rope with those of the scaling."""
+    names = ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")
+    return [{**each, **{name: SCALED[name] for name in names}} for each in rope(base)]
+
+
+def yarn(base: float = BASE) -> list[Arguments]:
+    """Return the arguments of rope with those of the scaling."""
+    names = ("factor", "original_max_position_embeddings", "beta_fast", "beta_slow")
+    return [{**each, **{name: SCALED[name] for name in names}} for each in rope(base)]
+
+
+def dynamic_ntk(base: float = BASE) -> list[Arguments]:
+    """Return the arguments of rope for a sequence of four times the length, and of a shorter one.
+
+    What the first one changes must not stay for the second.
+    """
+    first, second = rope(base)
+    told = {"factor": 2.0, "original_max_position_embeddings": 16}
+    return [
+        {**first, **told, "length": 64},
+        {**first, **told, "length": 13},
+        {**second, **told, "length": 301},
     ]
 
 
@@ -158,6 +195,9 @@ def fairseq_position_ids(base: float = BASE) -> list[Arguments]:
 PROBES = {
     "rope": rope,
     "rope_query_key": rope_query_key,
+    "llama3": llama3,
+    "yarn": yarn,
+    "dynamic_ntk": dynamic_ntk,
     "sinusoidal": sinusoidal,
     "timestep": timestep,
     "sincos_2d": sincos_2d,
@@ -175,5 +215,5 @@ PROBES = {
     "token_position_ids": token_position_ids,
     "fairseq_position_ids": fairseq_position_ids,
 }
-FIXED = {"num_buckets": 32, "max_distance": 128, "scale": 1.0}
+FIXED = {"beta_fast": 32, "beta_slow": 1, "num_buckets": 32, "max_distance": 128, "scale": 1.0}
 """The assumed values of parameters that a library does not let its callers choose."""

@@ -71,6 +71,16 @@ ROLES: Mapping[str, str] = {
     "max_distance": "max_distance relative_attention_max_distance max_dist",
     "dropout": "dropout dropout_p dropout_prob drop dropout_rate p p_drop",
     "config": "config cfg",
+    "factor": "factor scaling_factor scale_factor rope_factor rope_scaling_factor",
+    "low_freq_factor": "low_freq_factor low_frequency_factor",
+    "high_freq_factor": "high_freq_factor high_frequency_factor",
+    "beta_fast": "beta_fast",
+    "beta_slow": "beta_slow",
+    "trained": "original_max_position_embeddings original_max_position old_context_len "
+    "original_max_seq_len original_context_len original_context_length orig_max_position "
+    "initial_context_length",
+    "own_length": "max_position_embeddings max_position max_positions max_seq_len max_seq_length "
+    "max_len",
 }
 NAMES: Mapping[str, tuple[str, ...]] = {
     name: tuple(role for role, names in ROLES.items() if name in names.split())
@@ -98,6 +108,13 @@ PASSED_IF_OPTIONAL = frozenset(
         "share",
         "neox",
         "interleaved",
+        "factor",
+        "low_freq_factor",
+        "high_freq_factor",
+        "beta_fast",
+        "beta_slow",
+        "trained",
+        "own_length",
     }
 )
 Roles = frozenset[str]

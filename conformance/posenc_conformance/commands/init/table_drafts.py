@@ -27,6 +27,7 @@ from posenc_conformance.commands.init.making import (
     maker,
 )
 from posenc_conformance.commands.init.roles import ROLES, CallText, has
+from posenc_conformance.judge.arrays import to_numpy
 from posenc_conformance.scheme_file.scheme import Call
 
 ROWS, TABLE_ROWS, DIM = 9, 64, 32
@@ -49,6 +50,9 @@ MASKS = (
     "fixed_mask",
 )
 ZERO_ALLOWS = "the mask is 0 or False where attention is allowed, so the adapter inverts it"
+ORDERS = {"bsd": "1, {}, dim", "sbd": "{}, 1, dim"}
+"""The axes of a batch of one sequence, by their letters."""
+SEQUENCES_FIRST = "x is given as [length, 1, dim], since no call with [1, length, dim] fits"
 Group = tuple[tuple[Found, ...], Iterator[Draft]]
 
 
@@ -89,7 +93,7 @@ def _encodings_with(call: Call, found: Found, common: Mapping[str, str]) -> Iter
         if text is not None and {"x", "offset"} <= text.used:
             # A whole table is not tried: in it, a call that ignores the offset would look right.
             takes_place = True
-            yield from _stretches(call, found, made, text, base)
+            yield from _stretches(call, found, made, text, base, target.axes)
             continue
         placed = False
         for offered in (
@@ -99,8 +103,7 @@ def _encodings_with(call: Call, found: Found, common: Mapping[str, str]) -> Iter
             {"positions": f"{at}[None]"},
             {"length": "length"},
             {"positions": "length"},  # a number of positions may have their name
-            {"x": zeros.format("1, length, dim")},
-            {"x": zeros.format("length, 1, dim")},
+            *({"x": zeros.format(axes)} for axes in _orders("length", target.axes)),
         ):
             if placed and not {"x", "positions"} <= {*offered}:
                 break  # without positions, a call that ignores them would look right
@@ -108,12 +111,27 @@ def _encodings_with(call: Call, found: Found, common: Mapping[str, str]) -> Iter
             if text is not None and {*offered} <= text.used:
                 for draft in _rows(call, found, made, text, base, at):
                     placed = {"x", "positions"} <= text.used
-                    takes_place = takes_place or placed
-                    yield draft
+                    # A stored table would hide that rows in the axes that are said stand still.
+                    still = target.axes in ORDERS and "x" in text.used and _is_still(draft)
+                    takes_place = takes_place or placed or still
+                    swapped = "(length, 1, dim" in text.text and not target.axes
+                    yield replace(draft, notes=(*draft.notes, *(SEQUENCES_FIRST,) * swapped))
     if made is not None and not takes_place:  # the object may store a table
         for name in _stored(call, found, made, base):
             table = CallText(f"module.{name}", frozenset())
             yield from _rows(call, found, made, table, base, at)
+
+
+def _orders(length: str, said: str) -> list[str]:
+    """Return the axes of a batch of one sequence: those that a call's texts name, or all."""
+    orders = [ORDERS[said]] if said in ORDERS else ORDERS.values()
+    return [order.format(length) for order in orders]
+
+
+def _is_still(draft: Draft) -> bool:
+    """Return whether an encoding added to zeros is the same at all places."""
+    value = draft.value(_sample(draft.keywords))
+    return value is not None and not np.ptp(to_numpy(value), axis=0).any()
 
 
 def _stored(call: Call, found: Found, made: Maker, base: str) -> list[str]:
@@ -136,12 +154,12 @@ def _sample(keywords: Sequence[str]) -> dict[str, Any]:
 
 
 def _stretches(
-    call: Call, found: Found, made: Maker | None, text: CallText, base: str
+    call: Call, found: Found, made: Maker | None, text: CallText, base: str, said: str
 ) -> Iterator[Draft]:
     """Yield drafts of calls that add an encoding to rows, given the position of the first one."""
     every = text.used | (made.used if made else frozenset())
     zeros = ZEROS[found.framework]
-    for size in ("1, len(rows), dim", "len(rows), 1, dim", "len(rows), dim"):
+    for size in (*_orders("len(rows)", said), *("len(rows), dim",) * (said not in ORDERS)):
         turned = text.text.replace("added", zeros.format(size))
         lines = [
             *([LENGTH] if "length" in every else []),
