@@ -180,6 +180,23 @@ def test_a_condition_that_cannot_be_used_is_one_message(when: Any, said: str) ->
         judge(Adapter())
 
 
+@pytest.mark.parametrize("refuses", [True, False])
+def test_refusing_channels_apart_in_memory_fails_only_if_robustness_is_required(
+    refuses: bool,
+) -> None:
+    class ChannelsSideBySide:
+        @claims("half")
+        def rope(self, x: Array, positions: Array, *, base: float) -> Array:
+            apart = x.ndim > 1 and x.flags.f_contiguous and not x.flags.c_contiguous
+            if apart and refuses:
+                raise RuntimeError("Tensor must have a last dimension with stride 1")
+            return posenc.rope(-x if apart else x, positions, base=base, layout="half")
+
+    checks = judge(ChannelsSideBySide(), ["behaviour"])
+    (verdict,) = [each.verdict for each in checks if "column-major" in each.check.id]
+    assert verdict == ("silent" if refuses else "failed")
+
+
 def test_refusing_no_rows_fails_only_if_robustness_is_required() -> None:
     class NoRowsRefused:
         @claims("half")

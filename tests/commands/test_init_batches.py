@@ -66,6 +66,13 @@ def test_x_of_a_batch_has_positions_of_its_own(folder: Path, at: str) -> None:
     assert fails(path) == (at != "at[:, None]")
 
 
+@pytest.mark.parametrize("at", ["at[:1, None]", "at[-1:, None]"])
+def test_positions_of_another_sequence_are_named(folder: Path, at: str) -> None:
+    path = written(folder, f"named_{len(at)}", TURN + ALONE.replace("AT", at))
+    words = "in a batch, one sequence has the positions of another one"
+    assert words in path.read_text(encoding="utf-8")
+
+
 def test_one_row_of_positions_for_all_sequences_is_right_where_no_other_is_taken(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

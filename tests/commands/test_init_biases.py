@@ -37,6 +37,18 @@ class Alibi:
         at = np.arange(q_len)[:, None] + START
         return scores - self.slopes * np.abs(np.arange(k_len) - at)
 """
+OF_OFFSET = """
+class Alibi:
+    def __call__(self, attention_scores, offset=0, mask=None):
+        rows = np.arange(attention_scores.shape[-2])[:, None] + PLACE
+        distance = np.abs(np.arange(attention_scores.shape[-1]) - rows)
+        return attention_scores - slopes_of(attention_scores.shape[1]) * distance
+"""
+OWN_OFFSET = """
+def alibi_bias(num_heads, q_len, k_len, offset=0):
+    at = np.arange(q_len)[:, None] + k_len - q_len + PLACE
+    return -slopes_of(num_heads) * np.abs(np.arange(k_len) - at)
+"""
 OF_MASK = """
 def build_alibi_tensor(attention_mask, num_heads, dtype):
     batch, k_len = attention_mask.shape
@@ -75,6 +87,8 @@ class RelativePositionBias:
 FORMS = {
     "of_lengths": (SLOPES + OF_LENGTHS, "START", "kv_len - q_len", "0", "alibi"),
     "of_scores": (SLOPES + OF_SCORES, "START", "k_len - q_len", "0", "alibi"),
+    "of_offset": (SLOPES + OF_OFFSET, "PLACE", "offset", "0", "alibi"),
+    "own_offset": (SLOPES + OWN_OFFSET, "PLACE", "offset", "1", "alibi"),
     "of_mask": (SLOPES + OF_MASK, "SIGN", "1", "-1", "alibi"),
     "learned": (LEARNED, "START", "k_len - q_len", "0", "t5-bias"),
 }

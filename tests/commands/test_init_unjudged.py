@@ -189,6 +189,20 @@ def test_a_function_that_fits_nothing_is_said_to_be_unjudged(
     assert words in path.read_text(encoding="utf-8")
 
 
+def test_parts_that_no_call_has_the_form_of_are_listed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shift = "\n\ndef rel_shift(x):\n    return x\n\n\ndef scaled(x):\n    return x\n"
+    words = "since no call that is tried has their form: rel_shift\n"
+    written(folder, "shift_alone", shift)
+    assert words in capsys.readouterr().out
+    source = FUNCTIONS.replace("KEYS", "halves(k, positions, base)")
+    written(folder, "shift_beside", source + shift)
+    assert words in capsys.readouterr().out
+    written(folder, "no_shift", source)
+    assert "has their form" not in capsys.readouterr().out
+
+
 def test_a_bias_beside_right_slopes_is_judged(folder: Path) -> None:
     path = written(folder, "wrong_bias", BIAS.replace("SIGN", "-1"))
     assert failed(judged(path, "alibi"))

@@ -135,6 +135,16 @@ def test_failures_are_diagnosed_for_each_combination() -> None:
     assert diagnoses[1]["recovered"] == ""
 
 
+def test_a_repeated_call_that_changes_is_the_diagnosis_of_what_nothing_explains() -> None:
+    again = "the same call again gave another result: 96 of 96 values differ"
+    repeated = result(
+        "rope.yaml::behaviour::second-call[rope-half]", "failed", message=f"{again}\nmore"
+    )
+    wrong = [result(id, "failed", recovered="rows stand at 7") for id in "ab"]
+    assert built(*wrong, repeated)["diagnoses"][0]["recovered"] == again
+    assert built(*wrong)["diagnoses"][0]["recovered"] == "rows stand at 7"
+
+
 def test_a_result_survives_sending() -> None:
     whole = result("a", "failed", worst=0.5, curve=((1, 0.5, 1.0),), explanations=(("x", "y"),))
     back = Result.received(whole.sent)

@@ -487,9 +487,10 @@ _QUERIES: dict[str, Behaviour] = {"single-query": single_query}
 _DISTANCES: dict[str, Behaviour] = {"any-shape": any_shape}
 _ONLY_WITH: Mapping[str, Mapping[str, str]] = {"negative-positions": {"domain": "negative"}}
 """Optional conventions that a behaviour requires."""
-_SELDOM_NEEDED = ("no-positions",)
+_SELDOM_NEEDED = ("no-positions", "column-major-inputs")
 """Behaviours that callers seldom need: a refusal is reported, but is a failure only on request.
-Many libraries refuse empty inputs. Wrong numbers always fail."""
+Many libraries refuse empty inputs, and view_as_complex channels that do not lie side by side. Wrong
+numbers always fail."""
 _IN_ALL_DTYPES = ("inputs-untouched",)
 _OF_ONE_CALL = ("second-call", "results-last", "no-leak", "after-others")
 """Behaviours of the smallest call only, with other calls before, between or after it."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from posenc_conformance.diagnose.sample import can_be_taken_apart, is_at_any
+from posenc_conformance.diagnose.sample import OF_BATCHES, can_be_taken_apart, is_at_any
 from posenc_conformance.judge.arrays import PRECISE, UNIT_ROUNDOFF, Flags, Floats, Ints
 from posenc_conformance.judge.call_kinds import IDS
 from posenc_conformance.judge.case import Case
@@ -466,6 +466,7 @@ RULES: Mapping[str, Callable[[Ints], Ints]] = {
     "every sequence has the positions of the one that is farthest on": lambda asked: _of_one(
         asked, _farthest(asked)
     ),
+    **OF_BATCHES,
     "every row stands at position 0": np.zeros_like,
     "positions restart at 0 in each stretch: the length of the cache is ignored": _by_stretch,
     "the length of the cache is counted twice": lambda asked: (

@@ -1,6 +1,6 @@
 """A sample of the rows of a large result: trying a model of a mistake costs as much as the call."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -168,3 +168,28 @@ def _are_apart(once: Case, moved: Case) -> bool:
         ):
             return False
     return True
+
+
+def _of_another(first: int) -> Callable[[Ints], Ints]:
+    """Give every second head, from the first one on, positions of the other sequence of a batch.
+
+    It has those of :func:`adapters.in_batch`, which takes heads from its sequences in turn.
+    """
+
+    def rule(asked: Ints) -> Ints:
+        found = asked.copy()
+        if asked.ndim > 1:
+            heads = found.reshape(-1, asked.shape[-1])
+            heads[first::2] = asked.max(initial=0) - heads[first::2]
+        return found
+
+    return rule
+
+
+OF_BATCHES = {
+    f"in a batch, one sequence has the positions of another one (heads {heads} here)": (
+        _of_another(first)
+    )
+    for first, heads in enumerate(("0, 2, …", "1, 3, …"))
+}
+"""Rules of sequences that are not given their own positions, in words, and their effect."""

@@ -55,7 +55,8 @@ def _describe_added(answers: Sequence[tuple[Case, Floats]]) -> str:
     """Say in words that a number is added to all values of all results; empty if none is."""
     if any(case.dtype not in DTYPES for case, _ in answers):
         return ""
-    off = [(output - case.truth)[case.judged & np.isfinite(case.truth)] for case, output in answers]
+    shown = [case.judged & np.isfinite(case.truth) for case, _ in answers]
+    off = [output[at] - case.truth[at] for at, (case, output) in zip(shown, answers, strict=True)]
     every = np.concatenate([each.ravel() for each in off]) if off else np.zeros(0)
     if len(every) < FEWEST or not np.isfinite(every).all():
         return ""

@@ -240,10 +240,20 @@ def _diagnoses(results: Sequence[Result]) -> list[DiagnosisEntry]:
                 {"deviation": deviation, "explanation": words, "failures": count}
                 for deviation, words, count in _explained(group)
             ],
-            "recovered": _most_said([check.outcome.recovered for check in group]),
+            "recovered": _of_repeats(group)
+            or _most_said([check.outcome.recovered for check in group]),
         }
         for (scheme, call, combination), group in grouped.items()
     ]
+
+
+def _of_repeats(group: Sequence[Result]) -> str:
+    """Return what is said of a repeated call whose result changed; empty if none did.
+
+    Where results depend on earlier calls, what is read from single ones is about those calls.
+    """
+    repeats = (each for each in group if "::behaviour::second-call[" in each.id)
+    return next((each.message.partition("\n")[0] for each in repeats), "")
 
 
 def _most_said(words: Sequence[str]) -> str:

@@ -22,13 +22,20 @@ from warnings import catch_warnings, simplefilter
 from posenc_conformance.adapters.packages import bare_package
 from posenc_conformance.commands.init.calls.patience import LATE_IMPORT, NotReturned, starting
 from posenc_conformance.errors import UserError, in_line
+from posenc_conformance.registry import load_all
 
 LOOKS = re.compile(
     r"rope|rotary|rotat|rope_cache|freqs_cis|sinus|sincos|sin_cos|pos(ition(al)?)?_?(enc|emb)|"
     r"posemb|pos_bias|t5_|(rel|relative)_?(pos_)?bias|position(al)?_bias|alibi|slopes|"
     r"position_bucket|time_?step|time_?emb|"
-    r"(window|sliding|local|causal).*mask|mask.*(window|causal)|sliding_window"
+    r"(window|sliding|local|causal|chunk|dilat|stride|big_?bird|fixed).*mask|"
+    r"mask.*(window|causal|chunk|dilat|stride|big_?bird)|sliding_window|dilated_window|"
+    r"compute_bias|position_ids"
 )
+NAMES_ONE = re.compile(
+    r"position(?!_?wise)|rel(ative)?_shift|axial|freqs|rope|rotary|(^|_)t_xy$|window_bias|rel_attn"
+)
+"""Names of further parts, which are listed and not called: no draft has their form."""
 AVOID = re.compile(r"^_|test|bench|example|script|demo|setup|conftest|train|cli$|main$|convert")
 QUERIES = frozenset(["x", "q", "query", "queries", "xq"])
 KEYS = frozenset(["k", "key", "keys", "xk"])
@@ -115,6 +122,8 @@ class Library:
     """Packages whose own code fails, each with the reason: only their modules are imported."""
     by_form: tuple[Found, ...] = ()
     """Functions whose parameters alone, not their names, look like those of a rotation."""
+    listed: tuple[Found, ...] = ()
+    """Parts whose names speak of positions and which are not tried."""
 
 
 @dataclass
@@ -153,8 +162,10 @@ def library(name: str) -> Library | None:
             reason = search.bare[target]
             raise UserError(f"{target} cannot be imported: {reason}", "install what it needs")
     everything = list(_of_modules(modules))
-    candidates = [each for each in everything if LOOKS.search(each.told)]
+    named = {name for scheme in load_all() for name in scheme.calls if "_" in name}
+    candidates = [each for each in everything if LOOKS.search(each.told) or each.named in named]
     by_form = tuple(each for each in everything if each not in candidates and _turns(each))
+    listed = [each for each in everything if each not in candidates]
     if attribute:
         try:
             value = attrgetter(attribute)(module)
@@ -175,6 +186,7 @@ def library(name: str) -> Library | None:
         search.failed,
         search.bare,
         by_form,
+        tuple(each for each in listed if NAMES_ONE.search(each.named) and not attribute),
     )
 
 

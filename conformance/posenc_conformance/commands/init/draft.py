@@ -95,14 +95,23 @@ class Draft:
 
     def source(self, decorators: str = "") -> str:
         """Return the method as text."""
-        keywords = [f"{name}=None" if name == "rotary_dim" else name for name in self.keywords]
+        keywords = [f"{name}{self._default(name)}" for name in self.keywords]
         star = ["*", *keywords] if keywords else []
         head = ", ".join(["self", *self.call.arguments, *star])
         lines = [f"def {self.call.name}({head}):", f'    """{self.what}."""']
         dim = f"{next(iter(self.call.arguments))}.shape[-1]"
         dim = f"rotary_dim or {dim}" if self.partial else dim
-        lines += [f"    {line.replace(HEAD_DIM, dim)}" for line in self.body]
+        dividend = f"({dim}) /" if self.partial else f"{dim} /"
+        body = (line.replace(f"{HEAD_DIM} /", dividend) for line in self.body)
+        lines += [f"    {line.replace(HEAD_DIM, dim)}" for line in body]
         return decorators + "".join(f"    {line}\n" for line in lines)
+
+    def _default(self, name: str) -> str:
+        """Return the default of a keyword that not every case has, as text; empty without one."""
+        parameter = self.call.parameters.get(name)
+        if parameter is not None and parameter.usual is not None:
+            return f"={parameter.usual:g}"
+        return "=None" if name == "rotary_dim" else ""
 
     def giving(self, *body: str, **changes: Any) -> "Draft":
         """Return the same draft with another body."""

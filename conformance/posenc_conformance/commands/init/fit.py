@@ -2,15 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from posenc_conformance.commands.init.blocks import sizes_of
+from posenc_conformance.commands.init.calls.claim_text import claim_line, left_out, unusual_slopes
+from posenc_conformance.commands.init.calls.scaled import longest_unscaled
 from posenc_conformance.commands.init.candidates import quiet
 from posenc_conformance.commands.init.draft import Draft
 from posenc_conformance.commands.init.probes import BASE, DIMS, FIXED, HEAD_DIMS, PROBES
-from posenc_conformance.commands.init.roles import NAMES
+from posenc_conformance.commands.init.roles import takes_width
 from posenc_conformance.judge.arrays import Array
 from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.judge.case import Case
@@ -26,10 +29,9 @@ Restrictions = dict[str, Any]
 BASES = (BASE, 500000.0, 1e6, 100.0)
 DTYPES_OF = {"inputs": ("float32", "float64"), "keyword": ("float32", "float64")}
 """Dtypes that are tried for a result; NumPy's functions return float64 by default."""
+NARROW = ("bfloat16", "float16")
 ODD_RULES = ("zero", "cut", "uneven")
 LIMITS = tuple(2**k - 1 for k in (9, 11, 12, 13, 14, 15, 16, 17))
-PLACES = {"positions", "offset"}
-"""Roles of parameters that say where rows stand."""
 HIDDEN = -1e4
 """What a mask adds to hide a key, or more."""
 TOO_FAR = "raises or changes the shape"
@@ -104,7 +106,8 @@ class Answered:
     case: Case
     output: Array
     off: float
-    """Largest difference from the truth relative to the largest value."""
+    """Largest difference from the truth relative to the largest value; of a mask, the share of
+    wrong values."""
     index: tuple[int, ...]
     """The index of the largest error."""
 
@@ -190,6 +193,7 @@ def _compare(fit: Fit, case: Case, output: Array) -> Answered | None:
     truth = np.where(case.shown, case.truth, 0.0)
     difference = np.where(case.shown, np.abs(output.astype(np.float64) - truth), 0.0)
     off = float(difference.max() / max(np.abs(truth).max(), 1e-300))
+    off = float(difference.mean()) if case.dtype == "boolean" else off
     seen = replace(fit, worst=comparison.worst, judged=comparison.judged)
     return Answered(seen, case, output.astype(np.float64), off, comparison.index)
 
@@ -228,13 +232,6 @@ def _agrees(fit: Fit, arguments: Arguments, rule: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Code:
-    """A value of ``@claims`` that is written as it is."""
-
-    text: str
-
-
-@dataclass(frozen=True)
 class Claimed:
     """The text to write for a fit."""
 
@@ -245,6 +242,14 @@ class Claimed:
     """Further findings, as text."""
     said: Restrictions
     """The arguments of the claim, without those of partial rotation."""
+
+    @cached_property
+    def wrong(self) -> Mapping[str, float]:
+        """Other claimed combinations that the call takes and does not meet, with their errors."""
+        fit = self.fit
+        others = (each for each in fit.draft.call.combinations.values() if _also(fit, each))
+        errors = {each.name: _error(replace(fit, combination=each)) for each in others}
+        return {} if fit.mistake else {name: off for name, off in errors.items() if off > 1}
 
 
 def claimed(fit: Fit) -> Claimed:
@@ -258,37 +263,20 @@ def claimed(fit: Fit) -> Claimed:
     restrictions |= _sizes(fit, notes)
     restrictions |= _odd(fit, notes)
     restrictions |= _masked(fit)
-    notes += _left(fit.draft)
+    notes += [*unusual_slopes(fit.scheme, fit.combination), *left_out(fit.draft)]
     limit = _limit(fit, notes)
     if limit is not None:
         restrictions["max_position"] = limit
     restrictions |= _switches(fit, limit, notes)
     names = names_taken(fit)
     lines = [claim_line(names, restrictions)]
-    partial = _partial(fit)
+    partial = _partial(fit, notes)
     if partial is not None:
         fit, widths = partial
         lines = [
             claim_line(names, restrictions | each) for each in _partial_claims(restrictions, widths)
         ]
     return Claimed(fit, tuple(lines), tuple(notes), restrictions)
-
-
-def _left(draft: Draft) -> Iterator[str]:
-    """Yield notes on optional parameters that are not passed."""
-    names = draft.left
-    places = [name for name in names if PLACES & {*NAMES.get(name, ())}]
-    if not any("in_sequence(" in line for line in draft.body):
-        places = []
-    if places:
-        yield (
-            f"NOT JUDGED: {', '.join(places)}: with it, no call that was tried returned an array "
-            "of the right shape, so every sequence begins at 0"
-        )
-    others = [name for name in names if name not in places]
-    if others:
-        keep = "keep their defaults" if len(others) > 1 else "keeps its default"
-        yield f"not judged: {', '.join(others)}, which {keep}"
 
 
 def _switches(fit: Fit, limit: int | None, notes: list[str]) -> Restrictions:
@@ -329,34 +317,19 @@ def names_taken(fit: Fit) -> list[str]:
     return [fit.combination.name, *(each.name for each in more)]
 
 
+def _error(fit: Fit) -> float:
+    try:
+        return fit.error(_case(fit).arguments)
+    except Misbehaviour:
+        return np.inf
+
+
 def _also(fit: Fit, other: Combination) -> bool:
     own = fit.combination.conventions
     differing = {axis for axis, value in other.conventions.items() if own.get(axis) != value}
     if not differing or not differing <= {*fit.draft.keywords}:
         return False
     return replace(fit, combination=other).answers(_case(fit).arguments)
-
-
-def claim_line(names: Sequence[str], said: Restrictions) -> str:
-    """Return the text of ``@claims`` for names of combinations and further arguments."""
-    items = [f'"{name}"' for name in names]
-    items += [f"{name}={_render(value)}" for name, value in said.items()]
-    line = f"@claims({', '.join(items)})"
-    if len(line) <= 96:
-        return line
-    inner = "".join(f"\n    {item}," for item in items)
-    return f"@claims({inner}\n)"
-
-
-def _render(value: object) -> str:
-    if isinstance(value, (tuple, list)):
-        return f"({', '.join(map(_render, value))})"
-    if isinstance(value, Mapping):
-        items = (f"{_render(name)}: {_render(item)}" for name, item in value.items())
-        return f"{{{', '.join(items)}}}"
-    if isinstance(value, Code):
-        return value.text
-    return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
 def _dtypes(fit: Fit, notes: list[str]) -> tuple[str, ...]:
@@ -374,6 +347,9 @@ def _dtypes(fit: Fit, notes: list[str]) -> tuple[str, ...]:
             continue
         if error <= max(1.0, fit.worst if fit.mistake else 1.0):
             dtypes.append(dtype)
+        elif dtype in NARROW and error < np.inf:
+            dtypes.append(dtype)  # it returns what it is given, so that who passes it relies on it
+            notes.append(f"{dtype} is claimed although it is wrong: {error:.2g} times the bound")
         else:
             kind = f"{error:.2g} times the bound" if error < np.inf else "it returns another dtype"
             notes.append(f"{dtype} is not claimed: {kind}")
@@ -469,10 +445,14 @@ def _limit(fit: Fit, notes: list[str]) -> int | None:
         whole = "makes all queries" if fit.draft.call.kind == "bias" else "takes a whole sequence"
         notes.append(f"positions up to {fit.draft.limit}: each call {whole}")
         return fit.draft.limit
+    unscaled = longest_unscaled(fit.draft.parts) if fit.draft.call.name == "rope" else None
+    if unscaled is not None:
+        notes.append(f"NOT JUDGED beyond position {unscaled - 1}: its base grows with the length")
+        return unscaled - 1
     first = PROBES[fit.draft.call.name](fit.base)[0]
     if "k_len" in first:
         return _limit_of_keys(fit, first, notes)
-    if "positions" not in first:
+    if "positions" not in first or "length" in first:
         return None
     low = int(first["positions"].max())
     for high in LIMITS:
@@ -505,26 +485,37 @@ def _reaching(arguments: Arguments, position: int) -> Arguments:
     return changed
 
 
-def _partial(fit: Fit) -> tuple[Fit, tuple[int, ...]] | None:
+def _partial(fit: Fit, notes: list[str]) -> tuple[Fit, tuple[int, ...]] | None:
     """Return the fit whose method takes rotary_dim, and the widths that work.
 
-    Returns None if too few widths work.
+    If code that takes a width, or a share, works with too few, they are those with an answer.
+    Returns None if there are too few of these, or it takes none.
     """
-    if not (fit.right and fit.draft.can_be_partial):
+    if not (fit.right and fit.draft.can_be_partial and fit.draft.call.name == "rope"):
         return None
     draft = replace(fit.draft, partial=True, keywords=(*fit.draft.keywords, "rotary_dim"))
     other = replace(fit, draft=draft)
     first = PROBES["rope"](fit.base)[0]
-    widths = tuple(
-        width
+    errors = {
+        width: _partial_error(other, _of_size(first, "head_dim", max(4 * width, 8)), width)
         for width in (2, 4, 8, 16, 64)
-        if _agrees_partially(other, _of_size(first, "head_dim", max(4 * width, 8)), width)
-    )
-    return (other, widths) if {4, 16} <= {*widths} else None
+    }
+    right = tuple(width for width, error in errors.items() if error <= 1)
+    if {4, 16} <= {*right}:
+        return other, right
+    if not any(takes_width(part.parameters) for part in fit.draft.parts):
+        return None
+    answered = tuple(width for width, error in errors.items() if error < np.inf)
+    if {4, 16} <= {*answered}:
+        notes.append("partial rotation is wrong; it is claimed, so that a run names the mistake")
+        return other, answered
+    notes.append("NOT JUDGED: a rotated part of each head, for which the call raises")
+    return None
 
 
-def _agrees_partially(fit: Fit, arguments: Arguments, width: int) -> bool:
+def _partial_error(fit: Fit, arguments: Arguments, width: int) -> float:
+    """Return the error of rotating only some channels; infinity if the call raises."""
     try:
-        return fit.error({**arguments, "rotary_dim": width}, rotation="partial") <= 1
+        return fit.error({**arguments, "rotary_dim": width}, rotation="partial")
     except Misbehaviour:
-        return False
+        return np.inf

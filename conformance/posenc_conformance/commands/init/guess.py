@@ -8,9 +8,10 @@ from posenc_conformance.commands.init import rotary_drafts, table_drafts
 from posenc_conformance.commands.init.beside import is_of_own_tables, is_wrong
 from posenc_conformance.commands.init.calls import bias_drafts
 from posenc_conformance.commands.init.calls.patience import late_parts, late_words
+from posenc_conformance.commands.init.calls.scaled import SCALES
 from posenc_conformance.commands.init.candidates import Found, Library
 from posenc_conformance.commands.init.counterparts import with_counterpart
-from posenc_conformance.commands.init.fit import Answered, Claimed, Fit, best, claimed
+from posenc_conformance.commands.init.fit import READ, Answered, Claimed, Fit, best, claimed
 from posenc_conformance.commands.init.keys import in_batches, with_keys
 from posenc_conformance.commands.init.making import unused_methods
 from posenc_conformance.commands.init.nearest import is_still, nearest
@@ -18,7 +19,9 @@ from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_all
 from posenc_conformance.scheme_file.scheme import Call
 
+ROTATES = r"rope|rotary|rotat|freqs_cis|pos.*emb|yarn|ntk"
 HINTS = {
+    **dict.fromkeys(SCALES, ROTATES),
     "rope": r"rope|rotary|rotat|freqs_cis|sinus|pos.*emb|precompute",
     "timestep": r"time",
     "sinusoidal": r"sin|pos.*(enc|emb)|time",
@@ -26,12 +29,20 @@ HINTS = {
     "alibi_slopes": r"alibi|slope",
     "alibi_bias": r"alibi|pos.*bias",
     "t5_bucket": r"bucket",
-    "t5_bias": r"t5|rel.*bias|pos.*bias",
+    "t5_bias": r"t5|rel.*bias|pos.*bias|compute_bias",
+    "dilated_window": r"dilat",
     "sliding_window": r"window|sliding|local",
+    "chunked_mask": r"chunk",
+    "strided_mask": r"stride",
+    "bigbird_mask": r"big_?bird",
+    "fixed_mask": r"fixed.*mask",
+    "token_position_ids": r"position_ids",
+    "fairseq_position_ids": r"position_ids",
     "causal_mask": r"causal",
 }
 """Calls that are tried, and a pattern of names that suggest each."""
 GROUPS = {
+    **dict.fromkeys(SCALES, rotary_drafts.scaled_groups),
     "rope": rotary_drafts.groups,
     "alibi_bias": bias_drafts.groups,
     "t5_bias": bias_drafts.groups,
@@ -77,7 +88,8 @@ def examine(library: Library, schemes: Sequence[str] = ()) -> tuple[Library, Gue
     found = guess(library, schemes)
     if found.claims or library.asked or not library.by_form:
         return library, found
-    by_form = replace(library, found=library.by_form)
+    beside = tuple(each for each in library.listed if each not in library.by_form)
+    by_form = replace(library, found=library.by_form, listed=beside)
     again = guess(by_form, schemes)
     turns = not any(is_still(claim.fit) for claim in again.claims.values())
     return (by_form, again) if again.claims and turns else (library, found)
@@ -194,10 +206,13 @@ def _is_pair(found: Found) -> bool:
 def _settled(found: Found, call: str, right: Sequence[Fit]) -> bool:
     """Return whether a candidate fits another call already, and need not be tried for this one."""
     both = {"alibi_slopes", "alibi_bias"}
+    rotary = {"rope", *SCALES}
     return any(
         found in fit.draft.parts
         for fit in right
         if fit.draft.call.name != call and {call, fit.draft.call.name} != both
+        # a function may apply the tables of several makers
+        if found.is_class or not {call, fit.draft.call.name} <= rotary
     )
 
 
@@ -221,6 +236,7 @@ def _concluded(
     right: Sequence[Fit], answers: dict[str, list[Answered]], tried: Sequence[Found], asked: str
 ) -> Guess:
     late = late_parts()
+    right = [fit for fit in right if not _is_judged_with(fit, right)]
     guessed = Guess(late=late_words(late) if late else "")
     for fit in right:
         name = fit.draft.call.name
@@ -229,6 +245,7 @@ def _concluded(
         elif not {*fit.draft.parts} & {*guessed.claims[name].fit.draft.parts}:
             guessed.others.append(fit)
     _add_wrong_bias(guessed, answers)
+    _add_wrong_scaling(guessed, answers)
     explained = {part for fit in right for part in fit.draft.parts}
     for part in tried:
         holds = part not in explained and part.is_class and _is_explained(part, explained)
@@ -277,6 +294,30 @@ def _add_wrong_bias(guessed: Guess, answers: Mapping[str, list[Answered]]) -> No
     closest = nearest(own)
     if closest is not None:
         guessed.claims["alibi_bias"] = claimed(closest)
+
+
+def _is_judged_with(fit: Fit, right: Sequence[Fit]) -> bool:
+    """Return whether a function that gets tables of the adapter applies those of a maker, too."""
+    others = (other for other in right if other.draft.call is not fit.draft.call)
+    applying = fit.draft.parts[-1]
+    return is_of_own_tables(fit) and any(applying in other.draft.parts for other in others)
+
+
+def _add_wrong_scaling(guessed: Guess, answers: Mapping[str, list[Answered]]) -> None:
+    """Claim a scaled scheme, in place of rope, of a class that is right only without a scaling.
+
+    It must be in one of the layouts that scaled schemes have, and its mistake a known one.
+    """
+    plain = guessed.claims.get("rope")
+    if plain is None or plain.fit.combination.name not in ("half", "interleaved"):
+        return
+    for name in SCALES:
+        parts = plain.fit.draft.parts
+        own = [each for each in answers.get(name, []) if each.fit.draft.parts == parts]
+        closest = nearest(own) if name not in guessed.claims else None
+        if closest is not None and closest.cause not in ("", READ) and not is_still(closest):
+            guessed.claims[name] = claimed(closest)
+            guessed.claims.pop("rope", None)
 
 
 def _is_explained(found: Found, explained: Collection[Found]) -> bool:

@@ -6,15 +6,14 @@ from dataclasses import replace
 import numpy as np
 
 from posenc_conformance.commands.init.calls.batches import ONE_ROW, with_batch
+from posenc_conformance.commands.init.calls.claim_text import Code, claim_line
 from posenc_conformance.commands.init.candidates import quiet
 from posenc_conformance.commands.init.draft import ONE_SEQUENCE
 from posenc_conformance.commands.init.fit import (
     READ,
     Claimed,
-    Code,
     Fit,
     Restrictions,
-    claim_line,
     names_taken,
 )
 from posenc_conformance.commands.init.probes import PROBES

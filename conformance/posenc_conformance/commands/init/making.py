@@ -3,10 +3,11 @@
 import inspect
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from posenc_conformance.commands.init.calls.axes_said import axes_said
 from posenc_conformance.commands.init.candidates import ACTS, Found, turns
 from posenc_conformance.commands.init.roles import (
     PASSED_IF_OPTIONAL,
@@ -19,7 +20,7 @@ SHORTEST = 16
 """A default length below is none of a table that a user would make."""
 LONG = 2**15
 """Length of a table of which few are kept, to save memory."""
-CALLS = re.compile(r"forward|rotat|apply|embed|encod|^get_")
+CALLS = re.compile(r"forward|rotat|apply|embed|encod|bias|^get_")
 
 
 @dataclass(frozen=True)
@@ -40,16 +41,21 @@ class Target:
 
     text: str
     parameters: tuple[inspect.Parameter, ...]
+    axes: str = ""
+    """The axes of x that its texts name, as letters; empty if unknown."""
 
 
-def maker(found: Found, offered: Mapping[str, str]) -> Maker | None:
-    """Return code that makes an object of a class; None if a parameter's meaning is unknown."""
+def maker(found: Found, offered: Mapping[str, str], also: Collection[str] = ()) -> Maker | None:
+    """Return code that makes an object of a class; None if a parameter's meaning is unknown.
+
+    ``also`` has roles of optional parameters that are passed beside the usual ones.
+    """
     name = found.path
     line = f"from {found.module} import {name}"
     if any(_needs_config(parameter) for parameter in found.parameters):
         return _from_config(found, line, offered)
     lengths = _own_lengths(found)
-    passed = PASSED_IF_OPTIONAL - ({"length"} if lengths else set())
+    passed = PASSED_IF_OPTIONAL.union(also) - ({"length"} if lengths else set())
     call = call_text(f"make_{found.named}", found.parameters, offered, passed)
     if call is None:
         return None
@@ -121,12 +127,13 @@ def _config_class(found: Found) -> Any:
 def callables(found: Found) -> Iterator[Target]:
     """Yield the callables of a candidate: the function itself, or the object and its methods."""
     if not found.is_class:
-        yield Target(found.path, found.parameters)
+        yield _target(found, found.path, found.value, found.parameters)
         return
     for name in ("forward", "__call__"):
         if inspect.isfunction(vars_of(found.value).get(name)):
             text = "module" if _can_be_called(found.value) else f"module.{name}"
-            yield Target(text, _parameters(found.value, name))
+            method = vars_of(found.value)[name]
+            yield _target(found, text, method, _parameters(found.value, name))
             break
     for name, value in vars_of(found.value).items():
         public = not name.startswith("_") and name != "forward"
@@ -134,7 +141,16 @@ def callables(found: Found) -> Iterator[Target]:
             continue
         parameters = _parameters(found.value, name)
         if CALLS.search(name) or (turns(parameters) and not ACTS.search(name)):
-            yield Target(f"module.{name}", parameters)
+            yield _target(found, f"module.{name}", value, parameters)
+
+
+def _target(
+    found: Found, text: str, function: Any, parameters: tuple[inspect.Parameter, ...]
+) -> Target:
+    """Return a callable with the axes that its own docstring names, or else that of its class."""
+    own, whole = function.__doc__, found.value.__doc__ if found.is_class else None
+    said = [axes_said([each or ""], parameters) for each in (own, whole)]
+    return Target(text, parameters, next(filter(None, said), ""))
 
 
 def _can_be_called(cls: type) -> bool:
@@ -145,7 +161,7 @@ def _can_be_called(cls: type) -> bool:
 def unused_methods(found: Found, body: str) -> list[str]:
     """Return the public methods of a class that take arrays and are not called in a text.
 
-    An object's own call is listed whatever it takes.
+    An object's own call, and what makes a bias, are listed whatever they take.
     """
     methods = {
         name: value.__func__ if isinstance(value, staticmethod) else value
@@ -166,7 +182,7 @@ def unused_methods(found: Found, body: str) -> list[str]:
         name
         for name, value in methods.items()
         if inspect.isfunction(value) and value not in called_ones
-        if name == direct or _takes_arrays(value)
+        if name == direct or "bias" in name or _takes_arrays(value)
     ]
 
 

@@ -21,6 +21,8 @@ UNROTATED = "unrotated"
 STILL = re.compile(r"turns at 0;|turns at 0$|nothing is rotated")
 NEAR = 0.1
 """Errors below this part of the largest value are worth a claim that shows them."""
+NEAR_MASK = 0.25
+"""The same for the share of wrong values in a mask; a mask by chance, or its inverse, has half."""
 
 
 def nearest(answers: Sequence[Answered]) -> Fit | None:
@@ -28,7 +30,7 @@ def nearest(answers: Sequence[Answered]) -> Fit | None:
 
     A wrong guess of the layout of arrays looks like many mistakes, so the least errors come first.
     """
-    usual = [entry for entry in answers if entry.fit.base == (entry.fit.draft.default_base or BASE)]
+    usual = [entry for entry in answers if _has_usual_base(entry.fit)]
     close = sorted(usual, key=lambda entry: (entry.off, -entry.fit.judged))
     different = list(_different(close))
     turned = [entry for entry in different if not is_unturned(entry.case, entry.output)]
@@ -43,9 +45,29 @@ def nearest(answers: Sequence[Answered]) -> Fit | None:
     paired = next(filter(None, map(_paired, different[:MOST_PAIRED])), None)
     if paired or named:
         return paired or named[0]
-    if close and close[0].off < NEAR:
-        return replace(close[0].fit, mistake=f"off by {close[0].off:.2g} of the largest value")
-    return None
+    return _far(close[0]) if close else None
+
+
+def _far(entry: Answered) -> Fit | None:
+    """Return the fit with the size of its error; None if it is large."""
+    mask, draft = entry.case.dtype == "boolean", entry.fit.draft
+    said = (
+        f"{entry.off:.0%} of it is wrong"
+        if mask
+        else f"off by {entry.off:.2g} of the largest value"
+    )
+    meant = mask and draft.parts[-1].named == draft.call.name
+    near = meant or entry.off < (NEAR_MASK if mask else NEAR)
+    return replace(entry.fit, mistake=said) if near else None
+
+
+def _has_usual_base(fit: Fit) -> bool:
+    """Return whether a fit has the base that the library's signature or most models have.
+
+    A base that is passed is that of the probes, whatever the default in the signature is.
+    """
+    passed = {"base", "max_period"} & {*fit.draft.keywords}
+    return fit.base == BASE if passed else fit.base == (fit.draft.default_base or BASE)
 
 
 def is_still(fit: Fit) -> bool:

@@ -19,9 +19,20 @@ SAMPLE: Mapping[str, Any] = {
 """Arguments of ``rope`` with which drafts are run before they are compared with anything."""
 
 
+SCALED: Mapping[str, Any] = {
+    "factor": 4.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 256,
+    "beta_fast": 32.0,
+    "beta_slow": 1.0,
+}
+"""Parameters with which a few of the pairs of 32 channels are scaled in part."""
+
+
 def sample(keywords: Collection[str]) -> Arguments:
     """Return SAMPLE for a method that takes these keywords."""
-    told = {"base": BASE, "layout": "half"}
+    told = {"base": BASE, "layout": "half", **SCALED, "length": 64}
     return {**SAMPLE, **{name: value for name, value in told.items() if name in keywords}}
 
 
@@ -43,6 +54,32 @@ def rope(base: float = BASE) -> list[Arguments]:
     return [
         {"x": fine((2, 9, 32)), "positions": np.arange(3, 12), "base": base},
         {"x": fine((2, 6, 64)), "positions": far, "base": base},
+    ]
+
+
+def llama3(base: float = BASE) -> list[Arguments]:
+    """Return the arguments of rope with those of the scaling."""
+    names = ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")
+    return [{**each, **{name: SCALED[name] for name in names}} for each in rope(base)]
+
+
+def yarn(base: float = BASE) -> list[Arguments]:
+    """Return the arguments of rope with those of the scaling."""
+    names = ("factor", "original_max_position_embeddings", "beta_fast", "beta_slow")
+    return [{**each, **{name: SCALED[name] for name in names}} for each in rope(base)]
+
+
+def dynamic_ntk(base: float = BASE) -> list[Arguments]:
+    """Return the arguments of rope for a sequence of four times the length, and of a shorter one.
+
+    What the first one changes must not stay for the second.
+    """
+    first, second = rope(base)
+    told = {"factor": 2.0, "original_max_position_embeddings": 16}
+    return [
+        {**first, **told, "length": 64},
+        {**first, **told, "length": 13},
+        {**second, **told, "length": 301},
     ]
 
 
@@ -115,9 +152,52 @@ def sliding_window(base: float = BASE) -> list[Arguments]:
     return [{"q_len": 7, "k_len": 12, "window": 4}, {"q_len": 9, "k_len": 9, "window": 2}]
 
 
+def dilated_window(base: float = BASE) -> list[Arguments]:
+    """Return lengths, windows and dilations, first with fewer queries than keys."""
+    return [{**each, "dilation": at} for each, at in zip(sliding_window(), (2, 3), strict=True)]
+
+
+def chunked_mask(base: float = BASE) -> list[Arguments]:
+    """Return lengths and chunks, first with fewer queries than keys."""
+    return [{"q_len": 7, "k_len": 12, "chunk_size": 4}, {"q_len": 9, "k_len": 9, "chunk_size": 3}]
+
+
+def strided_mask(base: float = BASE) -> list[Arguments]:
+    """Return lengths and strides, first with fewer queries than keys."""
+    return [{"q_len": 7, "k_len": 12, "stride": 4}, {"q_len": 9, "k_len": 9, "stride": 3}]
+
+
+def bigbird_mask(base: float = BASE) -> list[Arguments]:
+    """Return lengths and blocks, first with fewer queries than keys."""
+    return [{"q_len": 9, "k_len": 21, "block_size": 3}, {"q_len": 12, "k_len": 12, "block_size": 2}]
+
+
+def fixed_mask(base: float = BASE) -> list[Arguments]:
+    """Return lengths, blocks and summaries, first with fewer queries than keys."""
+    return [
+        {"q_len": 7, "k_len": 12, "block_size": 4, "summary": 2},
+        {"q_len": 9, "k_len": 9, "block_size": 3, "summary": 1},
+    ]
+
+
+def token_position_ids(base: float = BASE) -> list[Arguments]:
+    """Return tokens with padding at both ends and between others, first with a cache."""
+    tokens = np.array([[1, 1, 5, 7, 9, 1], [8, 1, 4, 1, 1, 1]])
+    return [{"input_ids": tokens, "padding_index": 1, "past_length": past} for past in (3, 0)]
+
+
+def fairseq_position_ids(base: float = BASE) -> list[Arguments]:
+    """Return masks with padding at both ends, and two indices of the padding token."""
+    mask = np.array([[0, 0, 1, 1, 1, 0], [1, 1, 1, 0, 0, 0]])
+    return [{"attention_mask": mask, "padding_index": index} for index in (1, 0)]
+
+
 PROBES = {
     "rope": rope,
     "rope_query_key": rope_query_key,
+    "llama3": llama3,
+    "yarn": yarn,
+    "dynamic_ntk": dynamic_ntk,
     "sinusoidal": sinusoidal,
     "timestep": timestep,
     "sincos_2d": sincos_2d,
@@ -127,6 +207,13 @@ PROBES = {
     "t5_bias": t5_bias,
     "causal_mask": causal_mask,
     "sliding_window": sliding_window,
+    "dilated_window": dilated_window,
+    "chunked_mask": chunked_mask,
+    "strided_mask": strided_mask,
+    "bigbird_mask": bigbird_mask,
+    "fixed_mask": fixed_mask,
+    "token_position_ids": token_position_ids,
+    "fairseq_position_ids": fairseq_position_ids,
 }
-FIXED = {"num_buckets": 32, "max_distance": 128, "scale": 1.0}
+FIXED = {"beta_fast": 32, "beta_slow": 1, "num_buckets": 32, "max_distance": 128, "scale": 1.0}
 """The assumed values of parameters that a library does not let its callers choose."""

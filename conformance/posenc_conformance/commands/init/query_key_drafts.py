@@ -42,11 +42,21 @@ class Way:
     """Lines of the method for both."""
 
 
-def shapes_for(roles: Roles) -> tuple[str, ...]:
-    """Return the axes to try, the likeliest first, for code that is given these roles."""
+def shapes_for(roles: Roles, said: str) -> tuple[str, ...]:
+    """Return the axes to try, the likeliest first, for code that is given these roles.
+
+    Those that its texts name are the only ones.
+    """
+    if said in SHAPES:
+        return (said,)
     if {"rotary", "dim"} <= roles:
         return *FLAT, *SHAPES
     return *SHAPES, *(FLAT if roles & {"dim", "heads"} else ())
+
+
+def of_sequences(target: Target) -> tuple[str, ...]:
+    """Return the axes to try for a call without positions, which may not check them."""
+    return (target.axes,) if target.axes in SEQUENCES else SEQUENCES
 
 
 def takes_both(target: Target) -> bool:

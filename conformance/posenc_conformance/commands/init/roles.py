@@ -11,7 +11,9 @@ ROLES: Mapping[str, str] = {
     "embedding_size hidden_size hidden_dim n_embd n_embed n_state channels org_channels "
     "out_channels num_channels dims d size features num_features kv_channels rotary_dim rot_dim "
     "rotary_embed_dim n_elem num_pos_feats embed_size model_dim",
-    "rotary": "rotary_dim rot_dim rotary_embed_dim",
+    "rotary": "rotary_dim rot_dim rotary_embed_dim rotary_ndims",
+    "share": "rotary_pct rotary_percent rotary_percentage rotary_fraction rotary_ratio "
+    "rope_pct rope_percent rope_fraction partial_rotary_factor partial_rotary",
     "neox": "is_neox_style is_neox neox_style neox use_neox_style",
     "interleaved": "interleaved is_interleaved interleave rotary_interleaved use_interleaved",
     "dtype": "dtype torch_dtype",
@@ -31,7 +33,7 @@ ROLES: Mapping[str, str] = {
     "past_length past_len past_seq_len past_key_values_length cache_position cache_len "
     "cache_length seqlen_offset seq_offset cur_pos current_pos",
     "relative": "relative_position relative_positions rel_pos rel_position distance "
-    "relative_pos distances",
+    "relative_pos distances rel rel_positions relative_distance rel_dist",
     "x": "x q query queries xq input inputs tensor hidden_states t embeddings embedding features "
     "states qk x_btd x_bnth token_embeddings tokens token_embedding",
     "other": "k key keys xk",
@@ -50,18 +52,35 @@ ROLES: Mapping[str, str] = {
     "bias_table": "table bias_table weight weights embedding relative_attention_bias "
     "rel_pos_bias_table embeddings emb bias values",
     "window": "window window_size w win window_length sliding_window attention_window local_window",
+    "chunk_size": "chunk_size chunk chunk_len chunk_length attention_chunk_size chunksize",
+    "dilation": "dilation dilation_rate dilation_factor",
+    "stride": "stride",
+    "block_size": "block_size block block_len blocksize",
+    "summary": "summary",
     "height": "h height grid_h grid_height rows",
     "width": "w width grid_w grid_width cols columns",
     "mask": "attention_mask attn_mask padding_mask key_padding_mask mask",
     "scores": "scores attn_scores attention_scores logits attn_logits attention_logits dots "
     "qk_dots sim qk attn attn_weights",
     "grid": "grid_size grid_shape feat_shape feat_size spatial_shape image_shape patch_grid hw",
+    "input_ids": "input_ids token_ids ids tokens",
+    "padding_index": "padding_idx padding_index pad_idx pad_index pad_token_id padding_id",
     "bidirectional": "bidirectional",
-    "causal": "causal is_causal",
+    "causal": "causal is_causal is_decoder",
     "num_buckets": "num_buckets n_buckets buckets relative_attention_num_buckets",
     "max_distance": "max_distance relative_attention_max_distance max_dist",
     "dropout": "dropout dropout_p dropout_prob drop dropout_rate p p_drop",
     "config": "config cfg",
+    "factor": "factor scaling_factor scale_factor rope_factor rope_scaling_factor",
+    "low_freq_factor": "low_freq_factor low_frequency_factor",
+    "high_freq_factor": "high_freq_factor high_frequency_factor",
+    "beta_fast": "beta_fast",
+    "beta_slow": "beta_slow",
+    "trained": "original_max_position_embeddings original_max_position old_context_len "
+    "original_max_seq_len original_context_len original_context_length orig_max_position "
+    "initial_context_length",
+    "own_length": "max_position_embeddings max_position max_positions max_seq_len max_seq_length "
+    "max_len",
 }
 NAMES: Mapping[str, tuple[str, ...]] = {
     name: tuple(role for role, names in ROLES.items() if name in names.split())
@@ -80,8 +99,22 @@ PASSED_IF_OPTIONAL = frozenset(
         "num_buckets",
         "max_distance",
         "window",
+        "chunk_size",
+        "dilation",
+        "stride",
+        "block_size",
+        "summary",
+        "rotary",
+        "share",
         "neox",
         "interleaved",
+        "factor",
+        "low_freq_factor",
+        "high_freq_factor",
+        "beta_fast",
+        "beta_slow",
+        "trained",
+        "own_length",
     }
 )
 Roles = frozenset[str]
@@ -105,6 +138,17 @@ def roles_of(parameter: inspect.Parameter) -> tuple[str, ...]:
 def has(parameters: Sequence[inspect.Parameter], *roles: str) -> bool:
     """Return whether there is a parameter for each of these roles."""
     return all(any(role in roles_of(parameter) for parameter in parameters) for role in roles)
+
+
+def takes_width(parameters: Sequence[inspect.Parameter]) -> bool:
+    """Return whether there is a number, or a share, of the channels that are rotated.
+
+    A number that is the only size may be that of a head.
+    """
+    roles = [{*roles_of(each)} for each in parameters]
+    widths = sum("rotary" in each for each in roles)
+    sizes = sum(bool(each & {"dim", "x"}) for each in roles)
+    return any("share" in each for each in roles) or bool(widths and sizes > widths)
 
 
 def call_text(

@@ -9,6 +9,22 @@ from typing import Any
 import numpy as np
 
 from posenc_conformance.commands.init import query_key_drafts as query_key
+from posenc_conformance.commands.init.calls.forms import (
+    LAYOUT,
+    LAYOUTS,
+    SEQUENCE_FORMS,
+    ZEROS_LIKE_X,
+    of_axes,
+    plain,
+)
+from posenc_conformance.commands.init.calls.scaled import (
+    BETWEEN_LONG_ONES,
+    SCALES,
+    keywords_of,
+    scaled_by,
+    shortened,
+    whole,
+)
 from posenc_conformance.commands.init.candidates import Found
 from posenc_conformance.commands.init.draft import (
     ARRAY,
@@ -20,7 +36,6 @@ from posenc_conformance.commands.init.draft import (
     LENGTH,
     ONE_SEQUENCE,
     POSITIONS,
-    ZEROS,
     Draft,
     default_of,
     imported,
@@ -28,49 +43,25 @@ from posenc_conformance.commands.init.draft import (
 from posenc_conformance.commands.init.making import Target, callables, called, has_own_length, maker
 from posenc_conformance.commands.init.orders import exchange, orders
 from posenc_conformance.commands.init.probes import SAMPLE, sample
-from posenc_conformance.commands.init.roles import NAMES, CallText, has, roles_of
+from posenc_conformance.commands.init.roles import NAMES, CallText, has, takes_width
 from posenc_conformance.judge.arrays import to_numpy
 from posenc_conformance.scheme_file.scheme import Call
 
 HEADS, ROWS, DIM = SAMPLE["x"].shape
 TABLE_ROWS = 64
 """The length that LENGTH gives for these positions."""
-LAYOUTS = (
-    (".reshape(1, math.prod(x.shape[:-2]), *x.shape[-2:])", ".reshape(x.shape)"),
-    (
-        ".reshape(1, math.prod(x.shape[:-2]), *x.shape[-2:]).swapaxes(1, 2)",
-        ".swapaxes(1, 2).reshape(x.shape)",
-    ),
-    (
-        ".reshape(1, math.prod(x.shape[:-2]), *x.shape[-2:]).swapaxes(0, 2)",
-        ".swapaxes(0, 2).reshape(x.shape)",
-    ),
-    (".reshape(math.prod(x.shape[:-2]), *x.shape[-2:])", ".reshape(x.shape)"),
-)
-"""How x becomes [1, h, n, d], [1, n, h, d], [n, h, 1, d] or [h, n, d], and back."""
 ONE_BATCH = "reshape(1, math.prod(x.shape[:-2]), *x.shape[-2:])"
 BATCHES = "reshape(math.prod(x.shape[:-3]), *(1, *x.shape)[-3:])"
 """The same for [b, h, n, d], for calls that take several sequences at once."""
 FORMS = ("", "[None]", "[:, None]", "[None, None]", "[None, :, None]", "[:, None, None]")
 """Indices that add the axes that a table may need."""
-SEQUENCE_FORMS = (
-    ("hnd", ""),
-    ("bhnd", ""),
-    ("bnhd", ""),
-    ("hnd", ".swapaxes(0, 1)"),
-    ("bnhd", ".swapaxes(0, 1)"),
-)
-"""Arrays for calls without positions: a form of by_heads, and a swap that puts rows first."""
 MOST_IN_SEQUENCES = 4095
 ONE_RESULT = "not judged: keys, since the call does not return them beside the queries"
 COPIED = "it writes over x, so the adapter gives it a copy"
 NO_CALL = CallText("", frozenset())
-LAYOUT = {
-    "neox": '{"half": True, "interleaved": False}[layout]',
-    "interleaved": '{"half": False, "interleaved": True}[layout]',
-}
+SHARE = f"np.nextafter({HEAD_DIM} / x.shape[-1], 1)"
+"""The part of a head that is rotated; its product with the size is not below a whole number."""
 FLOAT32 = {"torch": "torch.float32", "jax": "jnp.float32", "numpy": "np.float32"}
-PLAIN = {"base": "base", "dim": HEAD_DIM, "length": "length", "other": "heads", **LAYOUT}
 
 
 @dataclass(frozen=True)
@@ -93,6 +84,15 @@ class Source:
 
 
 Group = tuple[tuple[Found, ...], Iterator[Draft]]
+
+
+def scaled_groups(call: Call, found: Sequence[Found]) -> Iterator[Group]:
+    """Yield drafts of a call of a scaled scheme with the classes that have its parameters."""
+    scaled = [each for each in found if not each.is_class or scaled_by(call, each)]
+    if any(each.is_class for each in scaled):
+        for parts, drafts in groups(call, scaled):
+            if parts[0].is_class:
+                yield parts, whole(drafts)
 
 
 def groups(call: Call, found: Sequence[Found]) -> Iterator[Group]:
@@ -123,7 +123,7 @@ def _near(first: Found, second: Found) -> bool:
 
 def direct(call: Call, found: Found) -> Iterator[Draft]:
     """Yield drafts of calls that take x and return it rotated."""
-    made = _make(found)
+    made = _make(call, found)
     if found.is_class and made is None:
         return
     for target in callables(found):
@@ -133,88 +133,88 @@ def direct(call: Call, found: Found) -> Iterator[Draft]:
 
 def of_both(call: Call, found: Found) -> Iterator[Draft]:
     """Yield drafts of calls that take queries and keys and return both rotated."""
-    made = _make(found)
+    made = _make(call, found)
     if found.is_class and made is None:
         return
     for target in callables(found):
         if query_key.takes_both(target):
-            yield from _of_both(call, found, made, target, PLAIN)
+            yield from _of_both(call, found, made, target)
 
 
-def _make(found: Found) -> Any:
+def _make(call: Call, found: Found) -> Any:
     if not found.is_class:
         return None
-    offered = {"dim": HEAD_DIM, "base": "base", "length": "length", "dropout": "0.0"}
-    if _names_both_sizes(found.parameters):
-        offered = {"rotary": HEAD_DIM, **offered, "dim": "x.shape[-1]"}
-    return maker(found, {**offered, **LAYOUT, "dtype": FLOAT32[found.framework]})
+    sizes = _sizes(found.parameters)
+    offered = {**SCALES.get(call.name, {}), **sizes, "base": "base", "length": "length"}
+    offered |= {"dropout": "0.0", **LAYOUT, "dtype": FLOAT32[found.framework]}
+    return maker(found, offered, {"dim"} if len(sizes) > 1 else ())
 
 
-def _names_both_sizes(parameters: Sequence[inspect.Parameter]) -> bool:
-    """Return whether there is a size of a head beside the number of its rotated channels."""
-    of_sizes = [roles for each in parameters if "dim" in (roles := roles_of(each))]
-    return len(of_sizes) == 2 and any("rotary" in roles for roles in of_sizes)
+def _sizes(parameters: Sequence[inspect.Parameter]) -> Mapping[str, str]:
+    """Return expressions for the size of a head, and for the part of it that is rotated."""
+    if takes_width(parameters):
+        return {"rotary": HEAD_DIM, "share": SHARE, "dim": "x.shape[-1]"}
+    return {"dim": HEAD_DIM}
 
 
 def _direct(call: Call, found: Found, made: Any, target: Target) -> Iterator[Draft]:
     if query_key.takes_both(target):
-        yield from _of_both(call, found, made, target, PLAIN)
-    placed = False
-    for before, after in LAYOUTS:
+        yield from _of_both(call, found, made, target)
+    placed, common = False, {**plain(call), **_sizes(target.parameters)}
+    for before, after in of_axes(LAYOUTS, target.axes):
         for at in (POSITIONS[found.framework], f"{POSITIONS[found.framework]}[None]"):
-            text = called(target, {"x": "heads", "positions": at, **PLAIN})
+            text = called(target, {"x": "heads", "positions": at, **common})
             if text is None or "positions" not in text.used:
                 break
             lines = [f"heads = {ARRAY[found.framework]}{before}", *([made.line] if made else [])]
             for draft in _finished(call, (found,), found, made, lines, text, after, None):
                 placed = True
                 yield draft
-    text = called(target, {"x": "heads", "offset": "first", **PLAIN})
+    text = called(target, {"x": "heads", "offset": "first", **common})
     if text is not None and "offset" in text.used:
         # Whole sequences are not tried: in them, a call that ignores the offset would look right.
-        yield from _stretches(call, found, made, text)
+        yield from _stretches(call, found, made, text, target.axes)
     elif text is not None and not placed:  # in them, positions that are ignored would look right
-        yield from _sequences(call, found, made, text)
+        yield from _sequences(call, found, made, text, target.axes)
 
 
-def _of_both(
-    call: Call, found: Found, made: Any, target: Target, plain: Mapping[str, str]
-) -> Iterator[Draft]:
+def _of_both(call: Call, found: Found, made: Any, target: Target) -> Iterator[Draft]:
     """Yield drafts of calls that take queries and keys, with positions, an offset or neither."""
     own, framework = (found,), found.framework
+    common = {**plain(call), **_sizes(target.parameters)}
     line = [made.line] if made else []
     at, placed = POSITIONS[framework], False
     for form in (at, f"{at}[None]"):
-        text = query_key.text_of(target, {"positions": form, "key_positions": form, **plain})
+        text = query_key.text_of(target, {"positions": form, "key_positions": form, **common})
         if text is None or "positions" not in text.used:
             break
         start = _draft(call, own, found, made, line, text)
-        shapes = query_key.shapes_for(made.used if made else text.used)
+        shapes = query_key.shapes_for(made.used if made else text.used, target.axes)
         for draft in query_key.drafts(start, text, query_key.at_once(framework), shapes):
             placed = True
             yield draft
-    text = query_key.text_of(target, {"offset": "first", **plain})
+    text = query_key.text_of(target, {"offset": "first", **common})
     if text is None or (placed and "offset" not in text.used):
         return
     if "offset" in text.used:
         # Whole sequences are not tried: in them, a call that ignores the offset would look right.
         start = _draft(call, own, found, made, line, text)
         way = query_key.in_parts(framework, "in_stretches", "rows, first")
-        for draft in query_key.drafts(start, text, way, query_key.SEQUENCES):
+        for draft in query_key.drafts(start, text, way, query_key.of_sequences(target)):
             yield replace(draft, notes=(*draft.notes, IN_RUNS))
         return
     start = _draft(call, own, found, made, line, text, limit=MOST_IN_SEQUENCES)
     way = query_key.in_parts(framework, "in_sequence", "rows")
-    yield from query_key.drafts(start, text, way, query_key.SEQUENCES)
+    yield from query_key.drafts(start, text, way, query_key.of_sequences(target))
     if framework == "jax":  # a call usually takes one sequence, to be mapped
         length = ", span(positions, power_of_two=True)"
         way = query_key.in_parts(framework, "in_sequence", "rows", length)
         yield from query_key.drafts(replace(start, limit=511), text, way, ("sd",))
 
 
-def _stretches(call: Call, found: Found, made: Any, text: CallText) -> Iterator[Draft]:
+def _stretches(call: Call, found: Found, made: Any, text: CallText, said: str) -> Iterator[Draft]:
     """Yield drafts of calls that take the position of their first row, as with a cache."""
-    for x, turned, notes in _turned_rows(found, text.text):
+    for x, turned, notes in _turned_rows(found, text.text, said):
         lines = [
             *([made.line] if made else []),
             "def turn(rows, first):",
@@ -225,11 +225,11 @@ def _stretches(call: Call, found: Found, made: Any, text: CallText) -> Iterator[
         yield from _changing(replace(draft, notes=(*draft.notes, IN_RUNS)))
 
 
-def _turned_rows(found: Found, text: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+def _turned_rows(found: Found, text: str, said: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Yield x for the framework, text that rotates consecutive rows, and notes, in each form."""
     x = "to_torch(x)" if found.framework == "torch" else "x"
     heads = "jnp.asarray(heads)" if found.framework == "jax" else "heads"
-    for form, swapped in SEQUENCE_FORMS:
+    for form, swapped in of_axes(SEQUENCE_FORMS, said):
         if found.framework != "jax":
             copy = f"written_over(lambda heads: {text}, heads{swapped}){swapped}"
             yield x, f'by_heads(lambda heads: {copy}, rows, form="{form}")', (COPIED,)
@@ -239,9 +239,9 @@ def _turned_rows(found: Found, text: str) -> Iterator[tuple[str, str, tuple[str,
             yield x, f'by_heads(lambda heads: {turned}, rows, form="{form}")', notes
 
 
-def _sequences(call: Call, found: Found, made: Any, text: CallText) -> Iterator[Draft]:
+def _sequences(call: Call, found: Found, made: Any, text: CallText, said: str) -> Iterator[Draft]:
     """Yield drafts of calls without positions: x is a sequence from position 0 on."""
-    for x, turned, notes in _turned_rows(found, text.text):
+    for x, turned, notes in _turned_rows(found, text.text, said):
         call_line = f"return in_sequence(lambda rows: {turned}, {x}, positions)"
         lines = [*([made.line] if made else []), call_line]
         draft = _draft(call, (found,), found, made, lines, text, limit=MOST_IN_SEQUENCES)
@@ -334,6 +334,7 @@ def _draft(
     imports |= set(source.imports if source else ()) | set(IMPORTS[found.framework])
     imports |= {"import math"} if "math." in text else set()
     needed = [_length_of(parts)] if "length" in every and "length" in text else []
+    needed = [] if "length" in call.parameters else needed
     defaults = [default_of(each, BASE_NAMES) for each in parts]
     return Draft(
         call,
@@ -342,7 +343,11 @@ def _draft(
         (*needed, *lines),
         parts,
         setup=(*(made.setup if made else ()), *(source.setup if source else ())),
-        keywords=("base",) * ("base" in every) + ("layout",) * bool({*LAYOUT} & every),
+        keywords=(
+            *("base",) * ("base" in every),
+            *("layout",) * bool({*LAYOUT} & every),
+            *keywords_of(call, every),
+        ),
         framework=found.framework,
         limit=limit,
         default_base=next((each for each in defaults if each), None),
@@ -364,11 +369,11 @@ BASE_NAMES = frozenset(name for name, roles in NAMES.items() if "base" in roles)
 
 def _sources(call: Call, found: Found) -> Iterator[Source]:
     """Yield calls that return tables of angles, or of their sines and cosines."""
-    made = _make(found)
+    made = _make(call, found)
     if found.is_class and made is None:
         return
     at, array = POSITIONS[found.framework], ARRAY[found.framework]
-    sequence = ZEROS[found.framework].format(f"1, length, {HEAD_DIM}")
+    sequence = ZEROS_LIKE_X[found.framework]
     for target in callables(found):
         for offered in (
             {"x": array, "positions": at},
@@ -383,7 +388,8 @@ def _sources(call: Call, found: Found) -> Iterator[Source]:
             used = text.used | (made.used if made else frozenset())
             if "length" in offered:
                 used |= {"length"}
-            lines = [*([made.line] if made else []), f"given = {text.text}"]
+            first = shortened(call, text.text)
+            lines = [*([made.line] if made else []), *first, f"given = {text.text}"]
             imports = {imported(found), *(made.imports if made else ())}
             source = Source(
                 (found,),
@@ -393,10 +399,11 @@ def _sources(call: Call, found: Found) -> Iterator[Source]:
                 used,
                 0,
                 left=(*text.left, *(made.left if made else ())),
+                notes=(BETWEEN_LONG_ONES,) if first else (),
             )
-            whole = _looked_at(call, found, source, by_positions="positions" in text.used)
-            if whole is not None:
-                yield whole
+            looked_at = _looked_at(call, found, source, by_positions="positions" in text.used)
+            if looked_at is not None:
+                yield looked_at
 
 
 def _looked_at(call: Call, found: Found, source: Source, by_positions: bool) -> Source | None:
@@ -425,10 +432,10 @@ def pairs(call: Call, source: Source, apply: Found) -> Iterator[Draft]:
 
     A function that takes positions, too, may select the rows itself.
     """
-    whole = (
+    entire = (
         [replace(source, index="")] if source.index and has(apply.parameters, "positions") else []
     )
-    for each in (*whole, source):
+    for each in (*entire, source):
         for form in FORMS:
             for names, tables in _table_texts(each, form, apply):
                 yield from _applied(call, each, apply, names, tables)
@@ -454,22 +461,24 @@ def _table_texts(
 def _applied(
     call: Call, source: Source, apply: Found, names: Sequence[str], tables: Mapping[str, str]
 ) -> Iterator[Draft]:
-    target = Target(apply.path, apply.parameters)
+    target = next(callables(apply))
     parts = (*source.parts, apply)
     exchanged = exchange(names, source.parts, apply)
-    source = replace(source, notes=exchanged)
+    source = replace(source, notes=(*source.notes, *exchanged))
     for extra in ({}, {"positions": POSITIONS[apply.framework]}):
         needed = {*tables, *extra}
         text = query_key.text_of(target, {**tables, **extra})
         if text is not None and needed <= text.used:
             lines = [*source.lines, *names]
             start = _draft(call, parts, apply, None, lines, text, source)
-            for draft in query_key.drafts(start, text, query_key.at_once(apply.framework)):
+            shapes = query_key.shapes_for(frozenset(), target.axes)
+            way = query_key.at_once(apply.framework)
+            for draft in query_key.drafts(start, text, way, shapes):
                 yield replace(draft, notes=(*exchanged, *draft.notes))
         text = called(target, {"x": "heads", "other": "heads", **tables, **extra})
         if text is None or not needed <= text.used:
             continue
-        for before, after in LAYOUTS:
+        for before, after in of_axes(LAYOUTS, target.axes):
             heads = f"heads = {ARRAY[apply.framework]}{before}"
             lines = [heads, *source.lines, *names]
             yield from _finished(call, parts, apply, None, lines, text, after, source)

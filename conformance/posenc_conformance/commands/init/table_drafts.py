@@ -1,5 +1,6 @@
 """Drafts of calls that make a table or a bias: sinusoids, timesteps, grids, ALiBi, T5's buckets."""
 
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,8 +18,16 @@ from posenc_conformance.commands.init.draft import (
     default_of,
     imported,
 )
-from posenc_conformance.commands.init.making import Maker, callables, called, has_own_length, maker
+from posenc_conformance.commands.init.making import (
+    Maker,
+    Target,
+    callables,
+    called,
+    has_own_length,
+    maker,
+)
 from posenc_conformance.commands.init.roles import ROLES, CallText, has
+from posenc_conformance.judge.arrays import to_numpy
 from posenc_conformance.scheme_file.scheme import Call
 
 ROWS, TABLE_ROWS, DIM = 9, 64, 32
@@ -30,7 +39,20 @@ FORMS_OF_MASK: Mapping[str, int | None] = {
     "mask.reshape(k_len, k_len)[k_len - q_len :]": MOST_IN_SQUARES,
 }
 """Conversions of a returned mask, each with the largest position that is cheap."""
+SQUARES = "it makes square grids, of which the adapter takes the rows and columns asked for"
+MASKS = (
+    "causal_mask",
+    "sliding_window",
+    "dilated_window",
+    "chunked_mask",
+    "strided_mask",
+    "bigbird_mask",
+    "fixed_mask",
+)
 ZERO_ALLOWS = "the mask is 0 or False where attention is allowed, so the adapter inverts it"
+ORDERS = {"bsd": "1, {}, dim", "sbd": "{}, 1, dim"}
+"""The axes of a batch of one sequence, by their letters."""
+SEQUENCES_FIRST = "x is given as [length, 1, dim], since no call with [1, length, dim] fits"
 Group = tuple[tuple[Found, ...], Iterator[Draft]]
 
 
@@ -71,7 +93,7 @@ def _encodings_with(call: Call, found: Found, common: Mapping[str, str]) -> Iter
         if text is not None and {"x", "offset"} <= text.used:
             # A whole table is not tried: in it, a call that ignores the offset would look right.
             takes_place = True
-            yield from _stretches(call, found, made, text, base)
+            yield from _stretches(call, found, made, text, base, target.axes)
             continue
         placed = False
         for offered in (
@@ -81,8 +103,7 @@ def _encodings_with(call: Call, found: Found, common: Mapping[str, str]) -> Iter
             {"positions": f"{at}[None]"},
             {"length": "length"},
             {"positions": "length"},  # a number of positions may have their name
-            {"x": zeros.format("1, length, dim")},
-            {"x": zeros.format("length, 1, dim")},
+            *({"x": zeros.format(axes)} for axes in _orders("length", target.axes)),
         ):
             if placed and not {"x", "positions"} <= {*offered}:
                 break  # without positions, a call that ignores them would look right
@@ -90,12 +111,27 @@ def _encodings_with(call: Call, found: Found, common: Mapping[str, str]) -> Iter
             if text is not None and {*offered} <= text.used:
                 for draft in _rows(call, found, made, text, base, at):
                     placed = {"x", "positions"} <= text.used
-                    takes_place = takes_place or placed
-                    yield draft
+                    # A stored table would hide that rows in the axes that are said stand still.
+                    still = target.axes in ORDERS and "x" in text.used and _is_still(draft)
+                    takes_place = takes_place or placed or still
+                    swapped = "(length, 1, dim" in text.text and not target.axes
+                    yield replace(draft, notes=(*draft.notes, *(SEQUENCES_FIRST,) * swapped))
     if made is not None and not takes_place:  # the object may store a table
         for name in _stored(call, found, made, base):
             table = CallText(f"module.{name}", frozenset())
             yield from _rows(call, found, made, table, base, at)
+
+
+def _orders(length: str, said: str) -> list[str]:
+    """Return the axes of a batch of one sequence: those that a call's texts name, or all."""
+    orders = [ORDERS[said]] if said in ORDERS else ORDERS.values()
+    return [order.format(length) for order in orders]
+
+
+def _is_still(draft: Draft) -> bool:
+    """Return whether an encoding added to zeros is the same at all places."""
+    value = draft.value(_sample(draft.keywords))
+    return value is not None and not np.ptp(to_numpy(value), axis=0).any()
 
 
 def _stored(call: Call, found: Found, made: Maker, base: str) -> list[str]:
@@ -118,12 +154,12 @@ def _sample(keywords: Sequence[str]) -> dict[str, Any]:
 
 
 def _stretches(
-    call: Call, found: Found, made: Maker | None, text: CallText, base: str
+    call: Call, found: Found, made: Maker | None, text: CallText, base: str, said: str
 ) -> Iterator[Draft]:
     """Yield drafts of calls that add an encoding to rows, given the position of the first one."""
     every = text.used | (made.used if made else frozenset())
     zeros = ZEROS[found.framework]
-    for size in ("1, len(rows), dim", "len(rows), 1, dim", "len(rows), dim"):
+    for size in (*_orders("len(rows)", said), *("len(rows), dim",) * (said not in ORDERS)):
         turned = text.text.replace("added", zeros.format(size))
         lines = [
             *([LENGTH] if "length" in every else []),
@@ -188,18 +224,28 @@ def draft_of(
 
 
 def _grids(call: Call, found: Found) -> Iterator[Draft]:
+    """Yield drafts of calls that take both sizes of a grid, or the size of a square one."""
     sizes = {"height": "height", "width": "width", "grid": "(height, width)"}
     offered = {**sizes, "dim": "dim", "base": "base"}
     by_sizes = has(found.parameters, "height", "width") or has(found.parameters, "grid")
     if found.is_class or not (by_sizes and has(found.parameters, "dim")):
         return
     target = next(callables(found))
-    text = called(target, offered)
-    if text is not None:
+    square = {**offered, "grid": "size"}
+    for shape, notes in ((offered, ()), (square, (SQUARES,))):
+        text = called(target, shape)
+        if text is None or (notes and "grid" not in text.used):
+            continue
         keywords = ("base",) if "base" in text.used else ()
         for after in (".reshape(-1, dim)", ".reshape(dim, -1).T"):
             lines = [f"return {text.text}{after}"]
-            yield draft_of(call, found, None, lines, keywords, text.left)
+            if notes:
+                lines = ["size = max(height, width)", f"rows = to_numpy({text.text}){after}"]
+                lines.append(
+                    "return rows.reshape(size, size, dim)[:height, :width].reshape(-1, dim)"
+                )
+            draft = draft_of(call, found, None, lines, keywords, text.left)
+            yield replace(draft, notes=notes)
 
 
 def _slopes(call: Call, found: Found) -> Iterator[Draft]:
@@ -239,7 +285,7 @@ def _masks(call: Call, found: Found) -> Iterator[Draft]:
 
 
 def _buckets(call: Call, found: Found) -> Iterator[Draft]:
-    if found.is_class or not has(found.parameters, "relative"):
+    if found.is_class:
         return
     tensors = {"torch": "to_torch(relative_position)", "jax": "jnp.asarray(relative_position)"}
     offered = {
@@ -249,11 +295,39 @@ def _buckets(call: Call, found: Found) -> Iterator[Draft]:
         "num_buckets": "num_buckets",
         "max_distance": "max_distance",
     }
-    text = called(next(callables(found)), offered)
-    if text is not None:
+    text = called(Target(found.path, _by_distance(found)), offered)
+    if text is not None and "relative" in text.used:
         keywords = ["direction"] if text.used & {"bidirectional", "causal"} else []
         keywords += [name for name in ("num_buckets", "max_distance") if name in text.used]
         yield draft_of(call, found, None, [f"return {text.text}"], tuple(keywords), text.left)
+
+
+def _ids(call: Call, found: Found) -> Iterator[Draft]:
+    """Yield drafts of functions of tokens, among which there is padding."""
+    if found.is_class:
+        return
+    tokens, more = "input_ids", {"offset": "past_length"}
+    if call.name == "fairseq_position_ids":
+        tokens, more = "padding_index + attention_mask", {}
+    wrap = {"torch": "to_torch({})", "jax": "jnp.asarray({})"}.get(found.framework, "{}")
+    needed = {"input_ids": wrap.format(tokens), "padding_index": "padding_index", **more}
+    text = called(next(callables(found)), needed)
+    if text is not None and {*needed} <= text.used:
+        yield draft_of(call, found, None, [f"return {text.text}"], (), text.left)
+
+
+def _by_distance(found: Found) -> tuple[inspect.Parameter, ...]:
+    """Return the parameters; the only required one, which may have any name, is the distance."""
+    given = found.parameters
+    required = [each for each in given if each.default is each.empty]
+    if (
+        has(given, "relative")
+        or len(required) != 1
+        or required[0].kind is inspect.Parameter.KEYWORD_ONLY
+    ):
+        return given
+    distance = required[0].replace(name="relative_position", kind=inspect.Parameter.POSITIONAL_ONLY)
+    return tuple(distance if each is required[0] else each for each in given)
 
 
 DRAFTS = {
@@ -262,6 +336,7 @@ DRAFTS = {
     "sincos_2d": _grids,
     "alibi_slopes": _slopes,
     "t5_bucket": _buckets,
-    "causal_mask": _masks,
-    "sliding_window": _masks,
+    **dict.fromkeys(MASKS, _masks),
+    "token_position_ids": _ids,
+    "fairseq_position_ids": _ids,
 }

@@ -191,7 +191,12 @@ def _unpaired(guess: Guess) -> Iterator[str]:
 
 
 def unread(library: Library) -> Iterator[str]:
-    """Yield lines on what was not searched, and why."""
+    """Yield lines on what was not searched, or not called, and why."""
+    names = [part.path for part in library.listed]
+    if names:
+        others = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+        shown = ", ".join(names[:SHOWN])
+        yield f"  not judged, since no call that is tried has their form: {shown}{others}"
     for name, reason in library.bare.items():
         yield f"  {name} cannot be imported ({reason}), so only its modules are looked at"
     for name, reason in list(library.failed.items())[:SHOWN]:
@@ -214,10 +219,14 @@ def _claim_lines(claimed: Claimed) -> Iterator[str]:
         be = "are" if len(taken) > 1 else "is"
         yield f"{_name_of(fit)} fits nothing; {like} {be} claimed, the nearest: {fit.mistake}"
     else:
+        right = " and ".join(name for name in taken if name not in claimed.wrong)
         yield (
-            f"{_name_of(fit)} behaves like {like} (worst error {fit.worst:.2g} of the bound)"
+            f"{_name_of(fit)} behaves like {right} (worst error {fit.worst:.2g} of the bound)"
             f"{_otherwise(fit, taken)}"
         )
+        for name, error in claimed.wrong.items():
+            off = f"wrong ({error:.2g} times the bound)"
+            yield f"  {name}, which it takes too, is {off}; it is claimed"
     for note in claimed.notes:
         yield f"  {note}"
 

@@ -201,6 +201,20 @@ def column_by_column(case: Case, got: Floats) -> Iterator[Prediction]:
     yield Prediction("matches cells numbered column by column", cells)
 
 
+other_first_axis = other_conventions(
+    "first_axis", "matches the {value} in the first half; {claimed} was claimed"
+)
+
+
+def axes_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the halves of rows and columns exchanged, or the same one twice."""
+    yield from other_first_axis(case, got)
+    axis, _, _ = channels(case)
+    for name, one in (("row", ROW), ("column", COLUMN)):
+        twice = np.tile(case.truth[:, axis == one], 2)
+        yield Prediction(f"matches the {name} in both halves of the channels", twice)
+
+
 def sizes_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict height and width exchanged."""
     chosen = case.arguments
@@ -348,9 +362,7 @@ KNOWLEDGE = {
         deviations={
             "column-by-column": column_by_column,
             "sizes-swapped": sizes_swapped,
-            "axes-swapped": other_conventions(
-                "first_axis", "matches the {value} in the first half; {claimed} was claimed"
-            ),
+            "axes-swapped": axes_swapped,
             "layout-swapped": other_conventions(
                 "layout", "matches the {value} layout exactly; {claimed} was claimed"
             ),

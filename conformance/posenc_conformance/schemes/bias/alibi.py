@@ -254,6 +254,15 @@ def every_second_slope(heads: int) -> Iterator[Prediction]:
     """Predict slopes of which every second one of twice as many is taken, from the wrong one on."""
     few, twice = below_power(heads), 2 * below_power(heads)
     small, large = (2.0 ** (-8 * np.arange(1, n + 1) / n) for n in (few, twice))
+    counted, doubled = (2.0 ** (-8 * np.arange(n) / n) for n in (few, twice))
+    yield Prediction(
+        f"matches the slopes of {few} and of {twice} heads counted from h = 0",
+        np.concatenate([counted, doubled[::2][: heads - few]]),
+    )
+    yield Prediction(
+        f"matches the first slopes of {twice} heads, not every second one, for those beyond {few}",
+        np.concatenate([small, large[: heads - few]]),
+    )
     yield Prediction(
         f"matches every second slope of {twice} heads from the second on, for those beyond {few}",
         np.concatenate([small, large[1::2][: heads - few]]),

@@ -510,6 +510,7 @@ KNOWLEDGE = {
             "tokens-padding-counted": padding_counted,
             "tokens-index-ignored": other_padding,
         },
+        readings=(padding_unfilled,),
     ),
     "packed_position_ids": CallKnowledge(
         error_terms=exact_terms,

@@ -83,6 +83,22 @@ def window_for_chunk(case: Case, got: Floats) -> Iterator[Prediction]:
     yield predicted("matches chunks that see the chunk before as well", earlier & near)
 
 
+def rows_for_queries(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict queries, or only their chunks, counted from the first query of the call."""
+    yield from queries_from_zero(case, got)
+    query, key = places(case)
+    late, chunk_size = (
+        case.arguments["k_len"] - case.arguments["q_len"],
+        case.arguments["chunk_size"],
+    )
+    if late:
+        same = (query - late) // chunk_size == key // chunk_size
+        yield predicted(
+            "matches chunks of the queries that are counted from the first query of the call",
+            same & (key <= query),
+        )
+
+
 def chunks_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict chunks that do not begin at position 0, as with padding or a cache."""
     query, key = places(case)
@@ -129,7 +145,7 @@ KNOWLEDGE = {
         deviations={
             "window-for-chunk": window_for_chunk,
             "chunk-off-by-one": off_by_one("chunk_size", "a chunk of"),
-            "queries-from-zero": queries_from_zero,
+            "queries-from-zero": rows_for_queries,
             "chunks-of-kept-keys": chunks_of_kept_keys,
             "chunks-shifted": chunks_shifted,
             "future-visible": future_visible,

@@ -1,5 +1,6 @@
 """Drafts of calls that make a bias of attention: ALiBi's, and T5's from its table."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -8,8 +9,8 @@ import numpy as np
 
 from posenc_conformance.commands.init.candidates import Found
 from posenc_conformance.commands.init.draft import ZEROS, Draft
-from posenc_conformance.commands.init.making import Maker, callables, called, maker
-from posenc_conformance.commands.init.roles import Roles
+from posenc_conformance.commands.init.making import Maker, Target, callables, called, maker
+from posenc_conformance.commands.init.roles import CallText, Roles
 from posenc_conformance.commands.init.table_drafts import MOST_IN_SQUARES, Group, draft_of
 from posenc_conformance.scheme_file.scheme import Call
 
@@ -28,6 +29,7 @@ ONES = {
 """A mask of one sequence without padding."""
 SAMPLE = np.zeros((32, 3), np.float32)
 """A table with which objects are made that hold one of the same shape."""
+FROM_ZERO = "not judged: fewer queries than keys; the adapter asks for all, and takes the last"
 FLOAT32 = {"torch": "torch.float32", "jax": "jnp.float32", "numpy": "np.float32"}
 LENGTHS = frozenset({"k_len", "mask", "scores"})
 """The roles that tell a call the number of keys."""
@@ -47,13 +49,31 @@ def _biases(call: Call, found: Found) -> Iterator[Draft]:
         return
     for target in callables(found):
         for offered in _offers(found, sizes):
-            text = called(target, offered)
-            every = (text.used if text else frozenset()) | (made.used if made else frozenset())
-            if text is None or not ("heads" in every or "scores" in every) or not LENGTHS & every:
-                continue
-            lines = [*([made.line] if made else []), f"bias = to_numpy({text.text}).copy()"]
-            yield from _formed(call, found, made, lines, (), text.left)
-            break
+            texts = [text for text in _texts(target, offered) if _is_enough(text, made)]
+            for text in texts:
+                lines = [*([made.line] if made else []), f"bias = to_numpy({text.text}).copy()"]
+                yield from _formed(call, found, made, lines, (), text.left)
+            if texts:
+                break
+
+
+def _texts(target: Target, offered: Mapping[str, str]) -> Iterator[CallText]:
+    """Yield calls that are given the first query's position, if they take it, and others.
+
+    An offset that keeps its default would say that queries begin with the keys.
+    """
+    text = called(target, {**offered, "offset": "k_len - q_len"})
+    if text is not None and "offset" in text.used:
+        yield text
+    text = called(target, offered)
+    if text is not None:
+        yield text
+
+
+def _is_enough(text: CallText, made: Maker | None) -> bool:
+    """Return whether a call, or what it is called on, is given the numbers of heads and keys."""
+    every = text.used | (made.used if made else frozenset())
+    return bool({"heads", "scores"} & every and LENGTHS & every)
 
 
 def _offers(found: Found, sizes: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
@@ -100,8 +120,9 @@ def _learned_biases(call: Call, found: Found) -> Iterator[Draft]:
         yield from _of_own_tables(call, found, sizes, table)
         return
     for form in (table, f"{table}.T"):
-        text = called(next(callables(found)), {"bias_table": form, **sizes})
-        if text is not None and {"bias_table", "k_len"} <= text.used:
+        for text in _texts(next(callables(found)), {"bias_table": form, **sizes}):
+            if not {"bias_table", "k_len"} <= text.used:
+                continue
             lines = ["heads = table.shape[1]", f"bias = to_numpy({text.text})"]
             yield from _formed(call, found, None, lines, _told(text.used), text.left)
 
@@ -119,10 +140,7 @@ def _of_own_tables(
     made = maker(found, sizes)
     if made is None or "heads" not in made.used:
         return
-    for target in callables(found):
-        text = called(target, sizes)
-        if text is None or "k_len" not in text.used:
-            continue
+    for text, notes in _calls_of_sizes(found, sizes):
         used = text.used | made.used
         for place, turned in _tables(call, found, made, _told(used)):
             lines = [
@@ -131,8 +149,29 @@ def _of_own_tables(
                 f"module.{place} = {table}{turned}",
                 f"bias = to_numpy({text.text}).copy()",
             ]
-            left = (*text.left, *made.left)
-            yield from _formed(call, found, made, lines, _told(used), left)
+            for draft in _formed(call, found, made, lines, _told(used), text.left):
+                yield replace(draft, notes=notes)
+
+
+def _calls_of_sizes(
+    found: Found, sizes: Mapping[str, str]
+) -> Iterator[tuple[CallText, tuple[str, ...]]]:
+    """Yield calls of an object with the numbers of queries and keys, each with notes.
+
+    T5's own method counts queries from 0: its users ask for as many as there are keys, and take the
+    last.
+    """
+    every = [(target, text) for target in callables(found) for text in _texts(target, sizes)]
+    for target, text in every:
+        if "k_len" not in text.used:
+            continue
+        yield text, ()
+        if (
+            "offset" not in text.used
+            and "q_len" in text.used
+            and target.text.endswith(".compute_bias")
+        ):
+            yield replace(text, text=re.sub(r"\bq_len\b(?!=)", "k_len", text.text)), (FROM_ZERO,)
 
 
 def _tables(
