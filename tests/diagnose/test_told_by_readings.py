@@ -392,7 +392,12 @@ def each_side(before: int, after: int, count: int = 130) -> Array:
     ],
 )
 def test_sides_of_a_window_are_told(result: Array, words: str) -> None:
-    given = {"q_len": 130, "k_len": 130, "window": 16, "combination": "window-each-side"}
+    given: dict[str, Any] = {
+        "q_len": 130,
+        "k_len": 130,
+        "window": 16,
+        "combination": "window-each-side",
+    }
     assert words in said(result, "sliding_window", **given)
     assert check(each_side(16, 16), "sliding_window", **given).worst <= 1
     wide = given | {"window": 130}
@@ -401,7 +406,7 @@ def test_sides_of_a_window_are_told(result: Array, words: str) -> None:
 
 def test_a_diagonal_of_the_wrong_sign_is_told() -> None:
     lag = 140 + np.arange(60)[:, None] - np.arange(200)
-    given = {"q_len": 60, "k_len": 200, "window": 48, "combination": "window-keys"}
+    given: dict[str, Any] = {"q_len": 60, "k_len": 200, "window": 48, "combination": "window-keys"}
     words = said(~((lag < 0) & (lag >= -48)), "sliding_window", **given)
     assert "the far edge of the window on the wrong side" in words
     assert check((lag >= 0) & (lag < 48), "sliding_window", **given).worst <= 1
@@ -433,7 +438,7 @@ def test_eigenvectors_in_another_order_are_told() -> None:
     weights = ((edges + edges.T) > 0).astype(float)
     share = weights.sum(axis=1) ** -0.5
     _, vectors = np.linalg.eigh(np.eye(16) - share[:, None] * weights * share)
-    given = {"adjacency": weights, "count": 3, "combination": "dropped"}
+    given: dict[str, Any] = {"adjacency": weights, "count": 3, "combination": "dropped"}
     picked = vectors[:, [2, 9, 4]]
     words = said(picked @ picked.T, "laplacian", **given)
     assert "not that of their eigenvalues: by size, numbers 2, 4, 9, counted from 0" in words

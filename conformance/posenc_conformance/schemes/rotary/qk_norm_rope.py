@@ -290,12 +290,12 @@ def mean_subtracted(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def partner_misread(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict heads, all that are wrong, in which pairs are turned without their other member.
+    """Predict heads, all that are wrong, in which pairs turn without their other member.
 
     A kernel that holds several heads may exchange the members of a pair in one of them only.
     """
     rows, (first, second) = normed(case), pairs_of(case)
-    wrong = ~right_rows(got, case.truth, case.bound).all(axis=-1)
+    right = np.asarray(right_rows(got, case.truth, case.bound).all(axis=-1))
     angles = case.arguments["positions"][:, None] * frequencies(case)
     cos, sin = np.cos(angles), np.sin(angles)
     for words, minus, plus in (
@@ -306,7 +306,7 @@ def partner_misread(case: Case, got: Floats) -> Iterator[Prediction]:
         model = rows.copy()
         for channel, more in ((first, minus), (second, plus)):
             model[..., channel] = rows[..., channel] * (cos + more)
-        everywhere = np.where(wrong[:, None, None], model, case.truth)
+        everywhere = np.where(right[:, None, None], case.truth, model)
         yield Prediction(f"matches {words}", everywhere)
 
 
