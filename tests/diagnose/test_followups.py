@@ -12,6 +12,7 @@ from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.diagnose import followups
 from posenc_conformance.diagnose.diagnosis import Fit
 from posenc_conformance.diagnose.followups import FollowUp, Small, round_constant
+from posenc_conformance.diagnose.rules import diagnose_subject
 from posenc_conformance.judge.arrays import Array, fine
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.deviation import Constant
@@ -178,3 +179,24 @@ def test_a_name_for_half_of_the_wrong_answers_is_not_common_to_them(
     monkeypatch.setattr(followups, "ask_followups", lambda subject, dtype: seen)
     monkeypatch.setattr(followups, "_printed", lambda subject, dtype: [])
     assert followups.common_names(subject, "float64") == [name] * found
+
+
+@pytest.mark.parametrize(
+    ("most", "words"),
+    [(99, "queries that start at position 0"), (1, "a single query that stands at position 0")],
+)
+def test_words_for_one_query_are_kept_to_calls_of_one(most: int, words: str) -> None:
+    """Queries that all start at 0 have the same words in a call of one of them."""
+
+    class FromZero:
+        @claims("symmetric", dtype="float32", max_position=99)
+        def alibi_bias(self, heads: int, q_len: int, k_len: int) -> Array:
+            late = 0 if q_len <= most else k_len - q_len
+            lag = late + np.arange(q_len)[:, None] - np.arange(k_len)
+            slopes = np.asarray(posenc.alibi_slopes(heads))[:, None, None]
+            return np.asarray(-slopes * np.abs(lag), np.float32)
+
+    (subject,) = subjects(FromZero(), schemes())
+    case = subject.case({"heads": 2, "q_len": 1, "k_len": 6}, "float32")
+    said = diagnose_subject(subject, case, subject.run(case).astype(np.float64))
+    assert said.explanations[0] == ("queries-from-zero", f"matches {words}")
