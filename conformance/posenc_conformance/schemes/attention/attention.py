@@ -386,7 +386,8 @@ def padded_keys(case: Case, shares: Floats) -> Iterator[tuple[str, Floats]]:
     count = round(float(counts.ravel()[np.where(usable, shares, np.inf).argmin()]))
     if count < 1:
         return
-    wrong = weights / (1 + count * np.exp(-sums))
+    with np.errstate(over="ignore", invalid="ignore"):
+        wrong = weights / (1 + count * np.exp(-sums))
     keys = shown.shape[1]
     more = f"padding up to {keys + count} keys" if count > 1 else "one more key"
     for words in (f"{more}, of score 0,", "keys of score 0 behind the last one, such as padding,"):

@@ -381,9 +381,10 @@ def shift_read(case: Case, got: Floats) -> Iterator[int]:
     tells = np.isfinite(case.truth) & np.isfinite(got) & case.judged
     if not tells.any():
         return
-    added = np.where(tells, got - np.where(tells, case.truth, 0.0), 0.0)
-    head = np.argmax(np.abs(slope_of_each_head(case)))
-    shift = round(float(np.median(added[head][tells[head]]) / slope_of_each_head(case)[head]))
+    slopes = slope_of_each_head(case)
+    head = np.argmax(np.abs(slopes) * tells.any(axis=(1, 2)))
+    added = got[head][tells[head]] - case.truth[head][tells[head]]
+    shift = round(float(np.median(added) / slopes[head]))
     k_len, q_len = case.parameter("k_len"), case.parameter("q_len")
     if abs(shift) not in (0, 1, k_len - 1, k_len, k_len - q_len):
         yield shift
