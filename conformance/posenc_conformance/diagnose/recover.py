@@ -350,6 +350,8 @@ OF_PART: Readers = (
     lambda wrong, right: describe_moved_rows(wrong),
 )
 """Readers of queries, keys or values that alone are wrong."""
+OF_MODELS: Readers = (_of_readings,)
+"""Readers that try models, some of which need rows in their order, from the first one on."""
 CAUSES: Readers = (
     # Queries, keys or values alone: their mistake is none of the whole result.
     _recover_part,

@@ -36,7 +36,7 @@ from posenc_conformance.families.rotary import (
     small_head,
     written_channels,
 )
-from posenc_conformance.families.rotary_tables import backward_readings, reduced, row_by_row
+from posenc_conformance.families.rotary_tables import backward_readings, forward_readings
 from posenc_conformance.judge.arrays import PRECISE, Array, Floats, fine, round_to
 from posenc_conformance.judge.bounded import Answer, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
@@ -210,7 +210,7 @@ class Scaling:
                 frequencies=self.rotation.read_frequencies,
                 invariants={**self.rotary_invariants, **rotation_invariants},
                 deviations={**in_rotation, **rotation_deviations, **self.rotary_deviations},
-                readings=(row_by_row(self.rotation), reduced(self.rotation)),
+                readings=forward_readings(self.rotation),
             ),
             f"{self.name}_vjp": CallKnowledge(
                 error_terms=self.rotary_terms,

@@ -22,7 +22,7 @@ from posenc_conformance.diagnose.diagnosis import (
 from posenc_conformance.diagnose.given import describe_viewed
 from posenc_conformance.diagnose.moved_axes import describe_places_on_axes
 from posenc_conformance.diagnose.part_of_head import describe_part_of_head, describe_unturned
-from posenc_conformance.diagnose.recover import CAUSES, LAST, PLACES, recover
+from posenc_conformance.diagnose.recover import CAUSES, LAST, OF_MODELS, PLACES, recover
 from posenc_conformance.diagnose.rows import (
     RULES,
     describe_only_row,
@@ -128,6 +128,7 @@ def _describe(case: Case, output: Floats, index: tuple[int, ...]) -> str:
         return unturned
     few = [sample(case, output, index, ROWS, heads=1)]
     words = words or recover(few, readers=CAUSES)
+    words = words or recover([neighbours(case, output, index)], readers=OF_MODELS)
     if words and len(wrong) < count and not _are_all_of_one(case, wrong):
         listed = ", ".join(str(each) for each in wrong[:INDICES]) + ", …" * (len(wrong) > INDICES)
         noun = "index" if len(wrong) == 1 else "indices"
