@@ -32,6 +32,10 @@ READ = 1e-6
 """Error of cosines and sines that are read from a result in float32."""
 NEAR = 0.02
 """Largest error of cosines and sines that are inexact, and not others."""
+ALONG = 4
+"""Largest error of lengths relative to that of angles, both of inexact cosines and sines. Errors
+that do not depend on the angle point in any direction, so that the two are of one size."""
+INEXACT = "the functions, or the angles given to them, are inexact"
 LARGEST = 2**15
 """Largest result, in values, whose cosines and sines are read where nothing else describes it."""
 HALF_APART = "pairs are of channels half a head apart"
@@ -86,6 +90,23 @@ class Waves:
     near: Floats
     """How far right ones may be off, by the error of their angles."""
 
+    @property
+    def longer(self) -> Floats:
+        """Length of each pair relative to the right one."""
+        asked = np.hypot(self.cos_asked, self.sin_asked)
+        return np.asarray(np.hypot(self.cos, self.sin) / np.where(asked == 0, 1.0, asked))
+
+    @property
+    def ahead(self) -> Floats:
+        """Angle of each pair less the right one, in radians from -π to π."""
+        both = (self.cos + 1j * self.sin) * (self.cos_asked - 1j * self.sin_asked)
+        return np.asarray(np.angle(both))
+
+    @property
+    def allowed(self) -> Floats:
+        """How far angles and relative lengths may be off: both channels of a pair have an error."""
+        return 2 * self.near + READ
+
 
 Model = Callable[[Turned], Floats]
 """The result of a mistake."""
@@ -125,7 +146,10 @@ def _widest(case: Case) -> Floats:
 
 
 def describe_inexact(wrong: Sequence[tuple[Case, Floats]]) -> str:
-    """Say how far cosines and sines of results are off at most; empty if they are not near."""
+    """Say how far lengths of pairs, their frequencies, or cosines and sines are off.
+
+    Empty if results do not tell which, or if cosines and sines are not near.
+    """
     parts = [part for answer in wrong for part in wrong_parts(*answer)]
     if any(output.size > LARGEST for *_, output in parts):
         return ""
@@ -134,6 +158,54 @@ def describe_inexact(wrong: Sequence[tuple[Case, Floats]]) -> str:
     waves = [each for each in read if each is not None]
     if not waves or len(waves) < len(read):
         return ""
+    if lengths := _describe_lengths(waves):
+        return lengths
+    rates = [_rates(case, each) for (case, *_), each in zip(turned, waves, strict=True)]
+    known = [rate for rate in rates if rate is not None]
+    if len(known) == len(rates):  # as any error of a single row
+        per = f"by up to {max(known):.2g} radians per position"
+        words = f"angles are off in proportion to the position, {per}: frequencies are wrong"
+        return words if max(known) else ""
+    return _describe_functions(waves)
+
+
+def _describe_lengths(waves: Sequence[Waves]) -> str:
+    """Say how long pairs are; empty if their angles are wrong, or their lengths right."""
+    longer = [each.longer for each in waves]
+    low, high = min(each.min() for each in longer), max(each.max() for each in longer)
+    if max(1 - low, high - 1) <= FACTOR or not all(
+        (np.abs(each.ahead) <= each.allowed).all() for each in waves
+    ):
+        return ""
+    by_row, by_pair = (
+        all((np.ptp(each, axis=axis) <= FACTOR).all() for each in longer) for axis in (-1, 0)
+    )
+    of_row, of_pair = ", all pairs of a row alike" * by_row, ", in every row alike" * by_pair
+    return (
+        f"pairs are {low:.4g} to {high:.4g} times as long as they should be{of_row}{of_pair}: "
+        "the scale is wrong, not the angles"
+    )
+
+
+def _rates(case: Case, waves: Waves) -> float | None:
+    """Return the largest error of an angle per position if errors are proportional to positions.
+
+    None if they are not; 0 if the rows cannot show it.
+    """
+    positions = case.arguments.get("positions")
+    if positions is None or positions.shape != waves.cos.shape[:1]:
+        return None
+    places = positions.astype(np.float64)[:, None]
+    rate = (places * waves.ahead).sum(axis=0) / max((places**2).sum(), 1)
+    fits = np.abs(waves.ahead - places * rate) <= waves.allowed
+    if not fits.all() or (np.abs(waves.longer - 1) > waves.allowed).any():
+        return None
+    is_shown = len(np.unique(positions[positions != 0])) > 1
+    return float(np.abs(rate).max()) if is_shown else 0.0
+
+
+def _describe_functions(waves: Sequence[Waves]) -> str:
+    """Say how far cosines and sines are off at most; empty if they are not near."""
     of_cos, of_sin = (
         max(float(np.abs(found - asked).max()) for found, asked in both)
         for both in (
@@ -141,12 +213,21 @@ def describe_inexact(wrong: Sequence[tuple[Case, Floats]]) -> str:
             [(each.sin, each.sin_asked) for each in waves],
         )
     )
-    if max(of_cos, of_sin) > NEAR:
+    along = max(float(np.abs(each.longer - 1).max()) for each in waves)
+    across = max(float(np.abs(each.ahead).max()) for each in waves)
+    if max(of_cos, of_sin) > NEAR or along > ALONG * across:
         return ""
-    return (
-        f"cosines are off by up to {of_cos:.1e} and sines by up to {of_sin:.1e}: the functions, or "
-        "the angles given to them, are inexact"
-    )
+    return f"cosines are off by up to {of_cos:.1e} and sines by up to {of_sin:.1e}: {INEXACT}"
+
+
+def unless_larger(words: str, answers: Sequence[tuple[Case, Floats]]) -> str:
+    """Return words of ``describe_inexact``; empty if results have errors that contradict them."""
+    near = [
+        np.abs(output - case.truth) <= np.sqrt(2) * NEAR * case.terms.scale + case.bound
+        for case, output in answers
+        if words.endswith(INEXACT)
+    ]
+    return words if all(each.all() for each in near) else ""
 
 
 def _fits(model: Model, case: Case, output: Floats, turned: Turned, *, wide: bool) -> bool:

@@ -37,6 +37,7 @@ from posenc_conformance.diagnose.followups import (
 from posenc_conformance.diagnose.missing import describe_missing
 from posenc_conformance.diagnose.part_of_head import describe_unturned
 from posenc_conformance.diagnose.recover import recover
+from posenc_conformance.diagnose.rotation_tables import unless_larger
 from posenc_conformance.diagnose.rows import find_rule
 from posenc_conformance.diagnose.sample import can_be_taken_apart, neighbours
 from posenc_conformance.judge.arrays import Floats
@@ -239,7 +240,7 @@ def _described_alone(wrong: WrongResult) -> str:
         few = neighbours(case, output, compare(case, output).index)
         if find_rule([few])[1] is None and (words := describe_unturned(case, output)):
             return words
-        if words := recover([few], right):
+        if words := unless_larger(recover([few], right), [(case, output)]):
             return words
     if output.size > LARGEST_READ:
         words = describe_distances([(case, output)], right) or describe_missing([(case, output)])

@@ -23,6 +23,7 @@ from posenc_conformance.diagnose.given import describe_viewed
 from posenc_conformance.diagnose.moved_axes import describe_places_on_axes
 from posenc_conformance.diagnose.part_of_head import describe_part_of_head, describe_unturned
 from posenc_conformance.diagnose.recover import CAUSES, LAST, OF_MODELS, PLACES, recover
+from posenc_conformance.diagnose.rotation_tables import unless_larger
 from posenc_conformance.diagnose.rows import (
     RULES,
     describe_only_row,
@@ -134,7 +135,7 @@ def _describe(case: Case, output: Floats, index: tuple[int, ...]) -> str:
         noun = "index" if len(wrong) == 1 else "indices"
         return f"at leading {noun} {listed} {words}; all others are right"
     words = words or recover(whole, readers=PLACES) or describe_only_row(case, output)
-    return words or recover(few, readers=LAST)
+    return words or unless_larger(recover(few, readers=LAST), whole)
 
 
 def _are_all_of_one(case: Case, wrong: Sequence[tuple[int, ...]]) -> bool:
