@@ -4,6 +4,7 @@ Chance and history precede known mistakes, because they can look like any of the
 wrong answers precede those of a single result.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +22,7 @@ from posenc_conformance.diagnose.diagnosis import (
 )
 from posenc_conformance.diagnose.distances import describe_distances
 from posenc_conformance.diagnose.followups import (
+    NUMBER,
     FollowUp,
     FollowUps,
     Name,
@@ -54,6 +56,8 @@ STAYS = (
     "as the only call of a new instance, this call is right: earlier calls leave something behind "
     "that stays"
 )
+IN_PART = re.compile(r"in \d+ of \d+ small calls, (.*)")
+"""Words that hold for a part of small calls, as where others are right."""
 ATTEMPTS = 20
 """Number of calls that search for a rare result of a call."""
 LARGEST_READ = 2**15
@@ -241,12 +245,25 @@ def _described_alone(wrong: WrongResult) -> str:
         if find_rule([few])[1] is None and (words := describe_unturned(case, output)):
             return words
         if words := unless_larger(recover([few], right), [(case, output)]):
-            return words
+            return _only_mistake(wrong, words) or words
     if output.size > LARGEST_READ:
         words = describe_distances([(case, output)], right) or describe_missing([(case, output)])
     else:
         words = recover([(case, output)], right)
+        words = _only_mistake(wrong, words) or words
     return words or _only_in_this_call(wrong)
+
+
+def _only_mistake(wrong: WrongResult, words: str) -> str:
+    """Name the one mistake that explains this call, in place of numbers that hold for it alone.
+
+    Empty if several mistakes do: others are right, so that no other call tells them apart.
+    """
+    part = IN_PART.match(words)
+    if part is None or not NUMBER.search(part[1]):
+        return ""
+    fits = find_fits(wrong.case, wrong.output, largest_paired=0)
+    return _only_in_this_call(wrong) if len({fit.deviation for fit in fits}) == 1 else ""
 
 
 def _only_in_this_call(wrong: WrongResult) -> str:
