@@ -180,12 +180,14 @@ class Scaling:
         mistakes: Mapping[str, Mistakes],
         frequency_deviations: Mapping[str, DeviationModel] = MappingProxyType({}),
         rotation_deviations: Mapping[str, DeviationModel] = MappingProxyType({}),
+        unnamed: Sequence[Mistakes] = (),
         identify: Identify | None = None,
         many: Callable[[Case], Iterator[ArgumentDict]] | None = None,
     ) -> dict[str, CallKnowledge]:
         """Return the kit's knowledge of the three calls.
 
-        Mistakes in frequencies show in the call that returns them and in the one that rotates.
+        Mistakes in frequencies show in the call that returns them and in the one that rotates;
+        ``unnamed`` are those without an id.
         ``identify`` and ``many`` belong to the call that returns frequencies.
         """
         in_frequencies = {name: self.in_frequencies(of) for name, of in mistakes.items()}
@@ -197,6 +199,7 @@ class Scaling:
                 sweep=no_sweep,
                 sizes=self.frequency_sizes,
                 frequencies=read_as_given(self.frequencies),
+                readings=tuple(map(self.in_frequencies, unnamed)),
                 identify=identify,
                 many=many,
                 invariants=frequency_invariants,
@@ -210,7 +213,7 @@ class Scaling:
                 frequencies=self.rotation.read_frequencies,
                 invariants={**self.rotary_invariants, **rotation_invariants},
                 deviations={**in_rotation, **rotation_deviations, **self.rotary_deviations},
-                readings=forward_readings(self.rotation),
+                readings=(*map(self.in_rotation, unnamed), *forward_readings(self.rotation)),
             ),
             f"{self.name}_vjp": CallKnowledge(
                 error_terms=self.rotary_terms,
