@@ -146,9 +146,10 @@ def without_limit(case: Case) -> Iterator[tuple[str, Floats]]:
         return
     words = "matches the formula of longer texts below the original length, where the base stays"
     base = inputs["base"] * by ** (size / (size - 2))
-    for each in dict.fromkeys((base, complex(base.real))):
-        if each:
-            yield words, (each ** -(np.arange(0, size, 2) / size)).real
+    share = np.arange(0, size, 2) / size
+    yield words, (base**-share).real
+    if by.real < 0 and base.real:
+        yield f"{words}, of a negative base", (complex(base.real) ** -share).real
 
 
 def other_length(case: Case, seen: float) -> Iterator[tuple[int, Floats]]:
