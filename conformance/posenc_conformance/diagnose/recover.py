@@ -207,11 +207,13 @@ def _equal_steps(read: Sequence[PairFrequencies]) -> str:
     turn = float(np.max(most.turn))
     if max(abs(first), abs(last)) < turn / 2:
         grow = "grow" if abs(last) > abs(first) else "fall"
-        return f"frequencies {grow} by equal steps, from {first:.6g} to {last:.6g}, d being {most.dim}"
+        return (
+            f"frequencies {grow} by equal steps, from {first:.6g} to {last:.6g}, d being {most.dim}"
+        )
     start = f"{first:.6g} + " if abs(first) > NEAR * abs(step) else ""
     return (
-        f"frequencies differ by equal steps from pair to pair: with d = {most.dim}, pair t turns at "
-        f"{start}{step:.6g}·t, or a multiple of {turn:.6g}·t more"
+        f"frequencies differ by equal steps from pair to pair: with d = {most.dim}, pair t turns "
+        f"at {start}{step:.6g}·t, or a multiple of {turn:.6g}·t more"
     )
 
 

@@ -8,7 +8,13 @@ from typing import cast
 
 from posenc_conformance.judge.verdict import TOO_LARGE
 from posenc_conformance.report.document import VERDICTS
-from posenc_conformance.report.layout import CheckEntry, DiagnosisEntry, Report, RowEntry, SummaryEntry
+from posenc_conformance.report.layout import (
+    CheckEntry,
+    DiagnosisEntry,
+    Report,
+    RowEntry,
+    SummaryEntry,
+)
 
 WIDTH = 100
 SCREEN = 40
