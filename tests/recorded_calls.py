@@ -10,7 +10,7 @@ LEVELS = ("smoke", "golden", "behaviour")
 
 
 def told(adapter: object) -> list[str]:
-    """Return the texts of the failed checks of rope_offsets."""
+    """Return the texts of the failed checks of an adapter of one call."""
     verdicts = judge(adapter, levels=LEVELS)
     assert any(verdict.verdict == "passed" for verdict in verdicts)
     return [verdict.text for verdict in failed(verdicts)]

@@ -148,11 +148,15 @@ def _enlarged(case: Case, rows: int, seed: int) -> dict[str, Any]:
 
 
 def _values(before: Array, shape: tuple[int, ...], seed: int) -> Array:
-    """Return normal numbers, or positions that count on from those of a drawn call."""
+    """Return normal numbers, or positions that count on from those of a drawn call.
+
+    Distances below 0 count up through 0: if none is above it, its sign and the 0 are alike.
+    """
     if before.dtype.kind == "f":
         return np.random.default_rng(seed).standard_normal(shape)
     if before.ndim == 1:
-        return np.asarray(before[0] + np.arange(shape[-1]))
+        first = before[0] if before[0] >= 0 else -(shape[-1] // 2)
+        return np.asarray(first + np.arange(shape[-1]))
     sides = (-1, *[SIDE] * (before.shape[0] - 1))
     grid = np.arange(shape[-1])
     places = []

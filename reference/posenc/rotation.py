@@ -66,9 +66,8 @@ def width(rotary_dim: int | None, head_dim: int) -> int:
     rotated = head_dim if rotary_dim is None else arguments.integer("rotary_dim", rotary_dim, 2)
     if rotated % 2 or not 2 <= rotated <= head_dim:
         name = "head_dim" if rotary_dim is None else "rotary_dim"
-        raise ValueError(
-            f"{name} is {rotated}; it must be even, at least 2 and at most head_dim ({head_dim})"
-        )
+        most = "" if rotary_dim is None else f", and at most head_dim ({head_dim})"
+        raise ValueError(f"{name} is {rotated}; it must be even, at least 2{most}")
     return rotated
 
 

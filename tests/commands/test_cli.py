@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +14,9 @@ import pytest
 import yaml
 
 from posenc import __version__
-from posenc_conformance.commands.cures import closeness, cure_of
+from posenc_conformance.commands.cures import LINK, closeness, cure_of, symptoms
 from posenc_conformance.commands.main import main
+from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_all
 from posenc_conformance.report.known import UNSAID
 from tests.reporting import summary_of
@@ -396,6 +398,56 @@ def test_explain_has_a_cure_for_each_mistake(capsys: pytest.CaptureFixture[str])
     shown = capsys.readouterr().out
     for words in ("fix: Read rope_theta", "fix: Permute the rows", "(theory/layouts.md)"):
         assert words in shown
+
+
+OTHERS: dict[str, Callable[[KnownScheme, str], bool]] = {
+    "attention kernel": lambda scheme, id: "bias" not in id,
+    "Permute the rows": lambda scheme, id: "layout-swapped" not in id and scheme.id != "permute-qk",
+    "rope_theta": lambda scheme, id: scheme.family not in ("rotary", "attention"),
+    "gradient of a rotation": lambda scheme, id: scheme.family != "rotary",
+    "Turn counter-clockwise": lambda scheme, id: scheme.family not in ("rotary", "attention"),
+    "penalties": lambda scheme, id: scheme.family not in ("bias", "position-ids"),
+    "larger position than the query's": lambda scheme, id: scheme.id == "bigbird",
+    " below.": lambda scheme, id: True,
+}
+"""Words of cures, and whether they are foreign to a mistake, by its scheme and id."""
+
+
+def test_no_mistake_has_the_cure_of_another() -> None:
+    cures = [(s, d.id, cure_of(s, d)) for s in load_all() for d in s.deviations]
+    for words, is_foreign in OTHERS.items():
+        assert not [(s.id, id) for s, id, cure in cures if words in cure and is_foreign(s, id)]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "id", "words"),
+    [
+        ("rope", "tables-mixed", "permuting weights does not help"),
+        ("rope", "layout-swapped", "Permute the rows of the query and key projections"),
+        ("rope-kernel", "keys-unrotated", "use what the rotation returns."),
+        ("attention", "bias-ignored", "the attention kernel really adds the bias"),
+        ("pope", "frequencies-of-pairs", "base ** (-j / d)"),
+        ("rope", "exponent-halved", "base ** (-2 * t / d)"),
+        ("alibi", "bias-sign-flipped", "Subtract penalties"),
+        ("rope", "sign-flipped", "counter-clockwise by position × frequency."),
+        ("sliding-window", "window-off-by-one", "Count the keys of a window"),
+        ("yarn", "ramp-swapped", "Compute the ramp"),
+        ("llama3", "wrong-base", "Read rope_theta"),
+    ],
+)
+def test_a_cure_is_that_of_its_mistake(scheme: str, id: str, words: str) -> None:
+    (found,) = (each for each in load_all() if each.id == scheme)
+    (deviation,) = (each for each in found.deviations if each.id == id)
+    assert words in cure_of(found, deviation)
+
+
+def test_each_cure_of_some_mistakes_is_that_of_one() -> None:
+    """A pattern that fits nothing was written for a mistake that has another symptom, or name."""
+    cures = {cure_of(s, d) for s in load_all() for d in s.deviations}
+    written = [each["cure"] for symptom in symptoms() for each in symptom.cures]
+    plain = [LINK.sub(r"\1 (\2)", cure.strip()).replace("`", "") for cure in written]
+    assert not {*plain} - cures
+    assert len(plain) > 50
 
 
 def test_the_most_exact_symptom_has_the_cure() -> None:

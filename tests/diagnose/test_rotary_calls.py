@@ -3,12 +3,14 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 
 import posenc
 from posenc_conformance import check
+from posenc_conformance.diagnose import rows
 from posenc_conformance.judge.arrays import Array, round_to
 
 ROWS, DIM = 48, 32
@@ -131,3 +133,19 @@ def test_angles_of_a_gradient_in_bfloat16(dtype: str) -> None:
     result = np.concatenate(pairs.turned(pairs.cos, pairs.sin), axis=-1).astype(dtype)
     with pytest.raises(AssertionError, match="no known deviation: angles in bfloat16"):
         check(result, "rope_vjp", x=X.astype(dtype), positions=NUMBERS, base=10000.0, layout="half")
+
+
+def test_queries_repeated_for_keys_are_not_read_place_by_place() -> None:
+    """The right head beside the wrong one must not make every place seem possible."""
+    random = np.random.default_rng(0)
+    q, k = (random.standard_normal((heads, 256, 64)).astype(np.float32) for heads in (8, 2))
+    positions = np.arange(256)
+    turned = posenc.rope(q.astype(float), positions, base=1e4, layout="half")
+    result = np.concatenate([turned, np.repeat(turned[:1], 2, axis=0)]).astype(np.float32)
+    given: dict[str, Any] = {"q": q, "k": k, "positions": positions, "base": 1e4, "layout": "half"}
+    with (
+        mock.patch.object(rows, "_agrees", wraps=rows._agrees) as compared,
+        pytest.raises(AssertionError, match="have the values of leading indices 0, 0"),
+    ):
+        check(result, "rope_query_key", **given)
+    assert compared.call_count < rows.MOST

@@ -33,3 +33,28 @@ def test_calls_that_torch_records(reads_each_time: bool) -> None:
     texts = told(recording(reads_each_time))
     assert (not texts) == reads_each_time
     assert reads_each_time or any("as an earlier call had" in text for text in texts)
+
+
+class MaskInNumpy:
+    """Attention that reads which keys are hidden in each call, or in the first of each shape."""
+
+    def __init__(self, reads_each_time: bool) -> None:
+        self.reads_each_time = reads_each_time
+        self.kept: dict[Any, Array] = {}
+
+    @claims("unscaled", dtype="float64")
+    def attention_with_bias(self, q: Array, k: Array, v: Array, bias: Array) -> Array:
+        if bias.shape[-2:] != (q.shape[-2], k.shape[-2]):
+            raise ValueError("a number for each query and key")
+        hidden = np.isneginf(bias)
+        if not self.reads_each_time:
+            hidden = self.kept.setdefault(bias.shape, hidden)
+        scores = q @ np.swapaxes(k, -1, -2) + np.where(np.isneginf(bias), 0, bias)
+        scores = np.where(hidden, -np.inf, scores)
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return np.asarray(weights / weights.sum(axis=-1, keepdims=True) @ v)
+
+
+@pytest.mark.parametrize("reads_each_time", [True, False])
+def test_a_recorded_mask(reads_each_time: bool) -> None:
+    assert (not told(MaskInNumpy(reads_each_time))) == reads_each_time

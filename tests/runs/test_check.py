@@ -140,19 +140,33 @@ def test_a_bias_may_have_a_batch_or_leave_out_axes() -> None:
     assert check(bias[:, -1:], "alibi_bias", broadcast=True, **inputs).worst <= 1
 
 
-def test_empty_results_are_right() -> None:
-    arguments: dict[str, Any] = {"heads": 8, "q_len": 3, "k_len": 5, "form": "first-key"}
-    bias = expected("alibi_bias", **arguments)
-    assert check(bias[None][:0], "alibi_bias", **arguments).compared == 0
-    for number in (0, 1, 2):
-        none = X[(slice(None),) * number + (slice(0, 0),)]
-        assert rope(none, x=none, positions=PLACES[: none.shape[-2]]).compared == 0
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_empty_results_are_right_and_say_that_nothing_was_compared(number: int) -> None:
+    none = X[(slice(None),) * number + (slice(0, 0),)]
+    words = "x has no rows" if number == 2 else "x has the shape"
+    with pytest.warns(UserWarning, match=f"rope: there is nothing to compare: {words}") as warned:
+        found = rope(none, x=none, positions=PLACES[: none.shape[-2]])
+    assert (found.compared, found.worst, found.error) == (0, 0, 0)
+    assert "nothing was compared" in found._repr_html_()
+    assert warned[0].filename == __file__
+
+
+def test_an_empty_batch_is_right_for_an_empty_batch_alone() -> None:
     batch: dict[str, Any] = {"x": X[:0], "positions": np.zeros((0, TOKENS), int)}
-    assert rope(X[:0], **batch).compared == 0
+    with pytest.warns(UserWarning, match="nothing to compare"):
+        assert rope(X[:0], **batch).compared == 0
     with pytest.raises(AssertionError, match="for a batch of 0"):
         rope(X, **batch)
     with pytest.raises(Misuse, match="no values"):
         expected("rope", base=500_000.0, **batch)
+
+
+def test_a_result_without_values_is_wrong_where_the_call_has_some() -> None:
+    arguments: dict[str, Any] = {"heads": 8, "q_len": 3, "k_len": 5, "form": "first-key"}
+    bias = expected("alibi_bias", **arguments)
+    assert check(bias[None], "alibi_bias", **arguments).compared > 0
+    with pytest.raises(AssertionError, match=r"returned shape \(0, 8, 3, 5\)"):
+        check(bias[None][:0], "alibi_bias", **arguments)
 
 
 def every_call() -> list[Subject]:
@@ -411,7 +425,8 @@ def test_importing_it_imports_neither_pytest_nor_hypothesis() -> None:
 
 
 def test_an_empty_list_has_no_dtype() -> None:
-    assert check([], "cached_position_ids", past_length=3, q_len=0).compared == 0
+    with pytest.warns(UserWarning, match="the call has no values"):
+        assert check([], "cached_position_ids", past_length=3, q_len=0).compared == 0
     with pytest.raises(AssertionError, match="expected integers"):
         check([3.0], "cached_position_ids", past_length=3, q_len=1)
 

@@ -1,10 +1,11 @@
 """Symptoms of known mistakes, and their cures; the site shows the same ones."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -30,6 +31,8 @@ class Symptom:
     match: Pattern | list[Pattern]
     paste: Mapping[str, str] = field(default_factory=dict)
     """What to paste, by the program that reads it."""
+    cures: Sequence[Mapping[str, Any]] = ()
+    """Cures of some of its mistakes, ``for`` which one stands in place of the cure of all."""
 
     @property
     def patterns(self) -> list[Pattern]:
@@ -71,7 +74,8 @@ def _is_excepted(pattern: Pattern, scheme: Scheme, deviation: Deviation) -> bool
 
 
 @lru_cache(maxsize=1)
-def _symptoms() -> tuple[Symptom, ...]:
+def symptoms() -> tuple[Symptom, ...]:
+    """Return all symptoms, in the order of the file."""
     raw = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     return tuple(Symptom(id, **fields) for id, fields in raw.items())
 
@@ -81,7 +85,18 @@ def cure_of(scheme: Scheme, deviation: Deviation) -> str:
 
     A link becomes its text with the page in parentheses. Empty if no symptom fits.
     """
-    nearest = max(_symptoms(), key=lambda symptom: symptom.closeness(scheme, deviation))
+    nearest = max(symptoms(), key=lambda symptom: symptom.closeness(scheme, deviation))
     if not nearest.fits(scheme, deviation):
         return ""
-    return LINK.sub(r"\1 (\2)", nearest.cure.strip()).replace("`", "")
+    own = (each["cure"] for each in nearest.cures if _is_for(each["for"], scheme, deviation))
+    return LINK.sub(r"\1 (\2)", next(own, nearest.cure).strip()).replace("`", "")
+
+
+def _is_for(pattern: Pattern, scheme: Scheme, deviation: Deviation) -> bool:
+    """Return whether all that a pattern says is true of a mistake."""
+    return (
+        scheme.family in pattern.get("families", [scheme.family])
+        and scheme.id in pattern.get("schemes", [scheme.id])
+        and deviation.kind in pattern.get("classes", [deviation.kind])
+        and any(re.fullmatch(regex, deviation.id) for regex in pattern.get("ids", [".*"]))
+    )

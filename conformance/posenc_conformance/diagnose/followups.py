@@ -25,10 +25,10 @@ from posenc_conformance.diagnose.diagnosis import (
     residual_of,
 )
 from posenc_conformance.diagnose.distances import describe_distances
+from posenc_conformance.diagnose.inexact import unless_larger
 from posenc_conformance.diagnose.part_of_head import describe_unturned
 from posenc_conformance.diagnose.predictors import apply_constant
 from posenc_conformance.diagnose.recover import recover
-from posenc_conformance.diagnose.rotation_tables import unless_larger
 from posenc_conformance.diagnose.rows import find_rule
 from posenc_conformance.judge.arrays import PRECISE, UNIT_ROUNDOFF, Floats
 from posenc_conformance.judge.case import Case, case_described_by

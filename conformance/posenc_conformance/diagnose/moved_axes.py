@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from posenc_conformance.diagnose.diagnosis import differs, is_result_of
-from posenc_conformance.diagnose.rows import BY_ROWS
+from posenc_conformance.diagnose.rows import BY_ROWS, fits_at_places
 from posenc_conformance.judge.arrays import Array, Flags, Floats, Ints
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import right_rows
@@ -54,14 +54,13 @@ def _rules(asked: Ints) -> Iterator[tuple[str, Ints]]:
         ("are i // height and i % height: not divided by the width", *np.divmod(number, height)),
         ("count column by column", number % height, number // height),
         ("count row by row, whatever the order of the rows of x", *np.divmod(number, width)),
-        ("are those of the next cell, as if a row before them counted", *_cells(number + 1, width)),
-        ("are those of the cell before, as if counted from 1", *_cells(number - 1, width)),
+        (
+            "are those of the next cell, as if a row before them counted",
+            *np.divmod(number + 1, width),
+        ),
+        ("are those of the cell before, as if counted from 1", *np.divmod(number - 1, width)),
     ):
         yield f"rows and columns of the grid {words}", np.stack([rows, columns])
-
-
-def _cells(number: Ints, width: int) -> tuple[Ints, Ints]:
-    return np.divmod(number, width)
 
 
 def _describe_shift(case: Case, output: Floats) -> str:
@@ -76,11 +75,7 @@ def _describe_shift(case: Case, output: Floats) -> str:
     x = case.arguments.get("x")
     if x is None or x.shape != output.shape or not steps.size:
         return ""
-    one = case.with_arguments(x=x[..., [row] * len(steps), :], positions=asked[:, [row]] + steps)
-    if not one.has_result:
-        return ""
-    bound = np.maximum(case.bound[..., row : row + 1, :], one.bound)
-    fits = right_rows(output[..., row : row + 1, :], one.truth, bound)
+    fits = fits_at_places(case, output, row, asked[:, [row]] + steps)
     found = steps[fits.reshape(-1, len(steps)).all(axis=0)]
     if len(found) != 1 or not is_result_of(
         case, output, case.with_arguments(positions=asked + found[0])

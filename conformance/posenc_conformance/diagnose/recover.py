@@ -22,13 +22,13 @@ from posenc_conformance.diagnose.given import (
     describe_stored,
 )
 from posenc_conformance.diagnose.heads import describe_heads, only_wrong_part
-from posenc_conformance.diagnose.missing import describe_missing
+from posenc_conformance.diagnose.inexact import describe_inexact
 from posenc_conformance.diagnose.moved_axes import describe_axes
 from posenc_conformance.diagnose.part_of_head import describe_part_of_head
 from posenc_conformance.diagnose.places import describe_places
-from posenc_conformance.diagnose.rotation_tables import describe_inexact, describe_turning
+from posenc_conformance.diagnose.rotation_tables import describe_turning
 from posenc_conformance.diagnose.rows import describe_rows
-from posenc_conformance.diagnose.values import describe_values
+from posenc_conformance.diagnose.values import describe_missing, describe_values
 from posenc_conformance.errors import apart
 from posenc_conformance.judge.arrays import PRECISE, Floats
 from posenc_conformance.judge.case import Case

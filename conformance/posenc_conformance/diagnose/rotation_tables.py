@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from posenc_conformance.diagnose.diagnosis import differs, residual_of
+from posenc_conformance.diagnose.diagnosis import differs, residual_of, widest_bound
 from posenc_conformance.diagnose.heads import parts_of, wrong_parts
 from posenc_conformance.judge.arrays import (
     PRECISE,
@@ -30,14 +30,6 @@ FACTOR = 1e-4
 """Least difference of a factor from 1 that is described."""
 READ = 1e-6
 """Error of cosines and sines that are read from a result in float32."""
-NEAR = 0.02
-"""Largest error of cosines and sines that are inexact, and not others."""
-ALONG = 4
-"""Largest error of lengths relative to that of angles, both of inexact cosines and sines. Errors
-that do not depend on the angle point in any direction, so that the two are of one size."""
-INEXACT = "the functions, or the angles given to them, are inexact"
-LARGEST = 2**15
-"""Largest result, in values, whose cosines and sines are read where nothing else describes it."""
 HALF_APART = "pairs are of channels half a head apart"
 MOST = 256
 """Maximum number of channels: the truth is computed once per channel."""
@@ -65,9 +57,14 @@ class Turned:
         return np.where(self.is_first, -1.0, 1.0)
 
     @property
+    def stays(self) -> Flags:
+        """Which channels are not rotated."""
+        return np.asarray(self.place == np.arange(len(self.place)))
+
+    @property
     def still(self) -> int:
         """Number of channels that are not rotated."""
-        return int(np.sum(self.place == np.arange(len(self.place))))
+        return int(np.sum(self.stays))
 
     @property
     def right(self) -> Floats:
@@ -139,104 +136,13 @@ def describe_turning(
     return f"{name}: {words}" if name and words else words
 
 
-def _widest(case: Case) -> Floats:
-    """Return the largest bound of each row for all its channels, which others turn."""
-    widest = case.bound.max(axis=-1, keepdims=True, initial=0)
-    return np.broadcast_to(widest, case.shape)
-
-
-def describe_inexact(wrong: Sequence[tuple[Case, Floats]]) -> str:
-    """Say how far lengths of pairs, their frequencies, or cosines and sines are off.
-
-    Empty if results do not tell which, or if cosines and sines are not near.
-    """
-    parts = [part for answer in wrong for part in wrong_parts(*answer)]
-    if any(output.size > LARGEST for *_, output in parts):
-        return ""
-    turned = [(case, output, read_turning(case)) for _, case, output in parts]
-    read = [_waves(case, output, table) if table else None for case, output, table in turned]
-    waves = [each for each in read if each is not None]
-    if not waves or len(waves) < len(read):
-        return ""
-    if lengths := _describe_lengths(waves):
-        return lengths
-    rates = [_rates(case, each) for (case, *_), each in zip(turned, waves, strict=True)]
-    known = [rate for rate in rates if rate is not None]
-    if len(known) == len(rates):  # as any error of a single row
-        per = f"by up to {max(known):.2g} radians per position"
-        words = f"angles are off in proportion to the position, {per}: frequencies are wrong"
-        return words if max(known) else ""
-    return _describe_functions(waves)
-
-
-def _describe_lengths(waves: Sequence[Waves]) -> str:
-    """Say how long pairs are; empty if their angles are wrong, or their lengths right."""
-    longer = [each.longer for each in waves]
-    low, high = min(each.min() for each in longer), max(each.max() for each in longer)
-    if max(1 - low, high - 1) <= FACTOR or not all(
-        (np.abs(each.ahead) <= each.allowed).all() for each in waves
-    ):
-        return ""
-    by_row, by_pair = (
-        all((np.ptp(each, axis=axis) <= FACTOR).all() for each in longer) for axis in (-1, 0)
-    )
-    of_row, of_pair = ", all pairs of a row alike" * by_row, ", in every row alike" * by_pair
-    return (
-        f"pairs are {low:.4g} to {high:.4g} times as long as they should be{of_row}{of_pair}: "
-        "the scale is wrong, not the angles"
-    )
-
-
-def _rates(case: Case, waves: Waves) -> float | None:
-    """Return the largest error of an angle per position if errors are proportional to positions.
-
-    None if they are not; 0 if the rows cannot show it.
-    """
-    positions = case.arguments.get("positions")
-    if positions is None or positions.shape != waves.cos.shape[:1]:
-        return None
-    places = positions.astype(np.float64)[:, None]
-    rate = (places * waves.ahead).sum(axis=0) / max((places**2).sum(), 1)
-    fits = np.abs(waves.ahead - places * rate) <= waves.allowed
-    if not fits.all() or (np.abs(waves.longer - 1) > waves.allowed).any():
-        return None
-    is_shown = len(np.unique(positions[positions != 0])) > 1
-    return float(np.abs(rate).max()) if is_shown else 0.0
-
-
-def _describe_functions(waves: Sequence[Waves]) -> str:
-    """Say how far cosines and sines are off at most; empty if they are not near."""
-    of_cos, of_sin = (
-        max(float(np.abs(found - asked).max()) for found, asked in both)
-        for both in (
-            [(each.cos, each.cos_asked) for each in waves],
-            [(each.sin, each.sin_asked) for each in waves],
-        )
-    )
-    along = max(float(np.abs(each.longer - 1).max()) for each in waves)
-    across = max(float(np.abs(each.ahead).max()) for each in waves)
-    if max(of_cos, of_sin) > NEAR or along > ALONG * across:
-        return ""
-    return f"cosines are off by up to {of_cos:.1e} and sines by up to {of_sin:.1e}: {INEXACT}"
-
-
-def unless_larger(words: str, answers: Sequence[tuple[Case, Floats]]) -> str:
-    """Return words of ``describe_inexact``; empty if results have errors that contradict them."""
-    near = [
-        np.abs(output - case.truth) <= np.sqrt(2) * NEAR * case.terms.scale + case.bound
-        for case, output in answers
-        if words.endswith(INEXACT)
-    ]
-    return words if all(each.all() for each in near) else ""
-
-
 def _fits(model: Model, case: Case, output: Floats, turned: Turned, *, wide: bool) -> bool:
     """Return whether a result is that of a mistake whose angles round as the case's own.
 
     With ``wide``, each value has the widest bound of its row.
     """
     predicted = model(turned)
-    if residual_of(case, output, predicted, _widest(case) if wide else None) <= 1:
+    if residual_of(case, output, predicted, widest_bound(case) if wide else None) <= 1:
         return True
     with np.errstate(invalid="ignore"):
         near = np.abs(output - predicted) <= np.maximum(case.bound, np.spacing(np.abs(predicted)))
@@ -250,9 +156,8 @@ def _own_bound(model: Model, case: Case, turned: Turned) -> Floats:
 
     A rounded table may move by a step, where an angle is near the edge of one.
     """
-    scale = np.where(case.terms.scale > 0, case.terms.scale, 1.0)
-    lost = (case.bound - case.bounds(angles=False)) / scale
-    lost = np.where(turned.place == np.arange(len(turned.place)), 0.0, lost)
+    lost = (case.bound - case.bounds(angles=False)) / _scale_of(case)
+    lost = np.where(turned.stays, 0.0, lost)
     right, size = model(turned), np.hypot(turned.own, turned.partner)
     moved = [
         np.abs(model(replace(turned, cos=turned.cos + a, sin=turned.sin + b)) - right)
@@ -263,6 +168,11 @@ def _own_bound(model: Model, case: Case, turned: Turned) -> Floats:
     still = replace(turned, own=size, partner=0 * size, cos=0 * turned.cos + 1, sin=0 * turned.sin)
     size = np.maximum(size, np.abs(model(still)))  # some mistakes move pairs
     return np.asarray(np.sum(moved, axis=0) + rounding * size)
+
+
+def _scale_of(case: Case) -> Floats:
+    """Return the scale of each value by which bounds are divided; 1 where it is 0."""
+    return np.where(case.terms.scale > 0, case.terms.scale, 1.0)
 
 
 def _of(names: Collection[str], case: Case, output: Floats) -> list[tuple[str, Case, Floats]]:
@@ -312,7 +222,7 @@ def _without_rest(turned: Turned) -> Floats:
     """Set channels that are not rotated to 0, where others are: at position 0 none is."""
     if turned.still == len(turned.place):
         return turned.right
-    return np.where(turned.place == np.arange(len(turned.place)), 0.0, turned.right)
+    return np.where(turned.stays, 0.0, turned.right)
 
 
 def _far_partner(turned: Turned, rest: float, is_long: bool = False) -> Floats:
@@ -322,7 +232,7 @@ def _far_partner(turned: Turned, rest: float, is_long: bool = False) -> Floats:
     factor on rotated pairs is on all channels.
     """
     first = np.flatnonzero(turned.is_first)
-    far, still = first + len(turned.place) // 2, turned.place == np.arange(len(turned.place))
+    far, still = first + len(turned.place) // 2, turned.stays
     if not turned.still or not first.size or far[-1] >= len(turned.place):
         return turned.right
     longer = np.hypot(turned.cos, turned.sin)[..., first[:1]] if is_long else 1.0
@@ -340,7 +250,7 @@ def _in_steps(steps: int, whole: Callable[[Floats], Floats]) -> Callable[[Turned
         part = 2 * np.pi / steps
         angle = whole(np.arctan2(turned.sin, turned.cos) / part) * part
         return np.where(
-            turned.place == np.arange(len(turned.place)),
+            turned.stays,
             turned.own,
             turned.of(np.cos(angle), np.sin(angle)),
         )
@@ -435,7 +345,7 @@ MODELS: Mapping[str, Model] = {
         for words, model in LINES.items()
     },
     f"{HALF_APART}, as if all channels turned": partial(_far_partner, rest=1.0),
-    f"{HALF_APART}, as if all channels turned; others are 0": (partial(_far_partner, rest=0.0)),
+    f"{HALF_APART}, as if all channels turned; others are 0": partial(_far_partner, rest=0.0),
     f"{HALF_APART}, as if all channels turned, all times one factor": (
         partial(_far_partner, rest=1.0, is_long=True)
     ),
@@ -450,7 +360,7 @@ MODELS: Mapping[str, Model] = {
 
 def _describe_read(known: Sequence[tuple[Case, Floats, Turned]]) -> str:
     """Describe cosines and sines that are read from results; empty if they tell nothing simple."""
-    read = [_waves(*answer) for answer in known]
+    read = [read_waves(*answer) for answer in known]
     waves = [each for each in read if each is not None]
     if not waves or len(waves) < len(read):
         return ""
@@ -485,7 +395,7 @@ def _are_in(dtype: str, found: Floats, asked: Floats, near: Floats) -> bool:
     return bool((is_held & (found >= least - READ) & (found <= most + READ)).all())
 
 
-def _waves(case: Case, output: Floats, turned: Turned) -> Waves | None:
+def read_waves(case: Case, output: Floats, turned: Turned) -> Waves | None:
     """Read cosines and sines from a result, the same for all leading indices: None if they differ.
 
     They are read from all leading indices together, by least squares.
@@ -504,8 +414,7 @@ def _waves(case: Case, output: Floats, turned: Turned) -> Waves | None:
     model[..., first], model[..., place] = own * cos - partner * sin, own * sin + partner * cos
     if residual_of(case, output, model) > 1:
         return None
-    scale = np.where(case.terms.scale > 0, case.terms.scale, 1.0)
-    tables = (turned.cos, turned.sin, case.bound / scale)
+    tables = (turned.cos, turned.sin, case.bound / _scale_of(case))
     once = (0,) * (own.ndim - 2)
     asked = [np.broadcast_to(table[..., first], own.shape)[once] for table in tables]
     return Waves(cos, sin, *asked)
@@ -527,7 +436,7 @@ def _describe_factors(known: Sequence[tuple[Case, Floats, Turned]], waves: Seque
         for case, output, turned in known
     ]
     kept = [
-        (case, output, np.where(turned.place == np.arange(len(turned.place)), turned.own, model))
+        (case, output, np.where(turned.stays, turned.own, model))
         for (case, output, model), (_, _, turned) in zip(models, known, strict=True)
     ]
     if abs(of_cos - of_sin) < FACTOR or any(residual_of(*each) > 1 for each in kept):

@@ -239,7 +239,10 @@ def read_rows(case: Case, output: Floats, likely: Ints = NONE_LIKELY) -> Ints | 
 
 
 def _may_be_read(case: Case, output: Floats, left: Flags, places: Sequence[int]) -> bool:
-    """Return False if the first wrong row is at none of these places, all tried in one call."""
+    """Return False if the first wrong row is at none of these places, all tried in one call.
+
+    Of queries and keys a head of each is taken, and one of them may be right.
+    """
     if not left.any() or not can_be_taken_apart(case) or case.arguments["positions"].ndim != 1:
         return True
     *leading, row = np.argwhere(left)[0].tolist()
@@ -247,7 +250,8 @@ def _may_be_read(case: Case, output: Floats, left: Flags, places: Sequence[int])
     moved = once.with_arguments(positions=np.array(places))
     if not moved.has_result or not _are_apart(once, moved):  # as for a table without one of them
         return True
-    return bool(right_rows(got, moved.truth, np.maximum(once.bound, moved.bound)).any())
+    wrong = ~right_rows(got, once.truth, once.bound)
+    return bool((wrong & right_rows(got, moved.truth, np.maximum(once.bound, moved.bound))).any())
 
 
 def _are_apart(once: Case, moved: Case) -> bool:
@@ -278,17 +282,34 @@ def _place_of_one(case: Case, output: Floats, left: Flags, tried: Ints) -> int |
     One call has that row many times, once at each position.
     """
     *leading, row = map(int, np.argwhere(left)[0])
-    of_rows = [name for name, form in forms_of(case.call).items() if form.has_rows]
     for part in np.array_split(tried, max(1, len(tried) // AT_ONCE)):
-        many = {name: case.arguments[name][..., [row] * len(part), :] for name in of_rows}
-        other = case.with_arguments(**many, positions=part)
-        if not other.has_result:
-            continue
-        bound = np.maximum(case.bound[..., row : row + 1, :], other.bound)
-        fits = right_rows(output[..., row : row + 1, :], other.truth, bound)[(*leading,)]
+        fits = fits_at_places(case, output, row, part)[(*leading,)]
         if fits.any():
             return int(part[fits.argmax()])
     return None
+
+
+def fits_at_places(case: Case, output: Floats, row: int, places: Ints) -> Flags:
+    """Return at which of many places, its last axis, a row of a result may stand.
+
+    One call has that row many times, once at each place: [..., places], all False without a result.
+    """
+    count = places.shape[-1]
+    of_rows = [name for name, form in forms_of(case.call).items() if form.has_rows]
+    many = {name: case.arguments[name][..., [row] * count, :] for name in of_rows}
+    other = case.with_arguments(**many, positions=places)
+    if not other.has_result:
+        return np.zeros((*output.shape[:-2], count), dtype=np.bool_)
+    bound = np.maximum(case.bound[..., [row], :], other.bound)
+    return right_rows(output[..., [row], :], other.truth, bound) & _tells(case, other, [row])
+
+
+def _tells(case: Case, other: Case, rows: slice | list[int]) -> Flags:
+    """Return in which rows another call can tell what the case can.
+
+    At a place so far that its bound is as large as the values, any row would fit.
+    """
+    return np.asarray((other.judged | ~case.judged[..., rows, :]).all(axis=-1))
 
 
 def _all_by_rule(case: Case, output: Floats, rule: Rule) -> Ints | None:
@@ -341,7 +362,8 @@ def _moved(case: Case, place: int) -> Case | None:
 def _agrees(case: Case, output: Floats, other: Case) -> Flags:
     """Return which rows of a result agree with another call."""
     try:
-        return right_rows(output, other.truth, np.maximum(case.bound, other.bound))
+        right = right_rows(output, other.truth, np.maximum(case.bound, other.bound))
+        return right & _tells(case, other, slice(None))
     except ValueError:  # the other call has no result
         return np.zeros(output.shape[:-1], dtype=np.bool_)
 
@@ -375,7 +397,6 @@ def _lengths(asked: Ints) -> Ints:
     """Return for each row the length of its stretch."""
     numbers = _by_stretch(asked)
     begins = np.concatenate([numbers[..., 1:] == 0, np.ones_like(numbers[..., :1], bool)], axis=-1)
-    # The number of a stretch's last row, for each of its rows.
     last = np.where(begins, numbers, np.iinfo(np.int64).max)
     return np.minimum.accumulate(last[..., ::-1], axis=-1)[..., ::-1] + 1
 
@@ -419,7 +440,10 @@ def _first_rank_for_all(ranks: int) -> Callable[[Ints], Ints]:
 
 
 def _pieces_for_zigzag(ranks: int) -> Callable[[Ints], Ints]:
-    """Give rows sharded in zigzag, two pieces per rank, the positions for one piece per rank."""
+    """Give rows sharded in zigzag, two pieces per rank, the positions for one piece per rank.
+
+    Further positions follow the last one, where shares are padded.
+    """
 
     def rule(asked: Ints) -> Ints:
         count = asked.shape[-1]
@@ -428,7 +452,6 @@ def _pieces_for_zigzag(ranks: int) -> Callable[[Ints], Ints]:
         inside = held < count
         order = np.empty(count, dtype=np.int64)
         order[held[inside]] = np.flatnonzero(inside)
-        # Further positions follow the last one, where shares are padded.
         more = asked[..., -1:] + np.arange(1, len(held) - count + 1)
         return np.concatenate([asked, more], axis=-1)[..., order]
 

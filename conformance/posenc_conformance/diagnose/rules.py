@@ -36,12 +36,12 @@ from posenc_conformance.diagnose.followups import (
     kept_from_first,
     recovered,
 )
-from posenc_conformance.diagnose.missing import describe_missing
+from posenc_conformance.diagnose.inexact import unless_larger
 from posenc_conformance.diagnose.part_of_head import describe_unturned
 from posenc_conformance.diagnose.recover import recover
-from posenc_conformance.diagnose.rotation_tables import unless_larger
 from posenc_conformance.diagnose.rows import find_rule
 from posenc_conformance.diagnose.sample import can_be_taken_apart, neighbours
+from posenc_conformance.diagnose.values import describe_missing
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import compare

@@ -7,17 +7,30 @@ import numpy.typing as npt
 
 from posenc_conformance.diagnose.predictors import rounded_base
 from posenc_conformance.families.rotary import read_channels, written_channels
-from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats
 from posenc_conformance.judge.case import Case
 
 Complex = npt.NDArray[np.complex128]
 LOGARITHMS = np.log(10.0), np.log(1e10)
 """Least and largest base that is looked for, as logarithms."""
+FEW_DIGITS = 3
+"""Digits that most numbers have which people write."""
 STEP = 8
 """Factor by which rows lie farther apart, and the base is known better, from step to step."""
 
 
 def fitted_base(
+    case: Case, got: Floats, places: Floats, frequencies: Callable[[Case], Floats]
+) -> float | None:
+    """Fit a base to the turns of rows; return it as a person may have written it.
+
+    ``places`` are the positions of rows, [n, 1]. Returns None if there are no such rows.
+    """
+    base = nearest_base(case, got, places, frequencies)
+    return None if base is None else _as_written(case, places, frequencies, base)
+
+
+def nearest_base(
     case: Case, got: Floats, places: Floats, frequencies: Callable[[Case], Floats]
 ) -> float | None:
     """Fit a base to the angles between rows, first of near ones, then of farther ones.
@@ -34,12 +47,31 @@ def fitted_base(
     center, width = sum(LOGARITHMS) / 2, (LOGARITHMS[1] - LOGARITHMS[0]) / 2
     for reach in _reaches(farthest):
         near = (np.abs(steps) <= reach).ravel()
+        if not steps[near].any():  # no rows are that near: they would fit any base
+            continue
         center = _best(case, (steps[near], between[near]), frequencies, center, width)
         width /= STEP
-    for _ in range(2):  # by how far all rows are from position 0
+    for _ in range(3):  # by how far all rows are from position 0
         center = _best(case, (places, turns), frequencies, center, width)
         width /= STEP
-    return rounded_base(float(np.exp(center)))
+    return float(np.exp(center))
+
+
+def _as_written(
+    case: Case, places: Floats, frequencies: Callable[[Case], Floats], base: float
+) -> float | None:
+    """Return the number of fewest digits that a fitted base may be.
+
+    Its angles differ from those of the fitted one by no more than a rounding of the dtype, on
+    average over rows and pairs.
+    """
+    fitted = frequencies(case.with_arguments(base=base))
+    for digits in range(1, FEW_DIGITS + 1):
+        short = float(f"{base:.{digits}g}")
+        off = places * (frequencies(case.with_arguments(base=short)) - fitted)
+        if np.sqrt(np.mean(off**2)) <= UNIT_ROUNDOFF[case.dtype]:
+            return short
+    return rounded_base(base)
 
 
 def _best(
@@ -73,5 +105,5 @@ def _reaches(farthest: float) -> Iterator[float]:
     while reach < farthest:
         yield reach
         reach *= STEP / 2
-    for _ in range(3):  # the base is known no better than a part of a turn of the fastest pair
+    for _ in range(2):  # the base is known no better than a part of a turn of the fastest pair
         yield farthest

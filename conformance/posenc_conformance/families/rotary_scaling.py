@@ -19,7 +19,7 @@ from posenc_conformance.diagnose.predictors import (
     rounded_base,
     shifted_positions,
 )
-from posenc_conformance.families.fitted_base import fitted_base
+from posenc_conformance.families.fitted_base import nearest_base
 from posenc_conformance.families.lengths import no_sweep
 from posenc_conformance.families.rotary import (
     LAYOUT_SWAPPED,
@@ -213,7 +213,11 @@ class Scaling:
                 frequencies=self.rotation.read_frequencies,
                 invariants={**self.rotary_invariants, **rotation_invariants},
                 deviations={**in_rotation, **rotation_deviations, **self.rotary_deviations},
-                readings=(*map(self.in_rotation, unnamed), *forward_readings(self.rotation)),
+                readings=(
+                    *map(self.in_rotation, unnamed),
+                    *forward_readings(self.rotation),
+                    self.progressions,
+                ),
             ),
             f"{self.name}_vjp": CallKnowledge(
                 error_terms=self.rotary_terms,
@@ -331,13 +335,22 @@ class Scaling:
             power = -rotary_dim(case) / (2 * pair)
             with np.errstate(over="ignore"):
                 estimate = float(case.arguments["base"] * np.float64(ratio) ** power)
-        if self.may_be_written(estimate, case):
-            estimate = None if estimate is None else rounded_base(estimate)
-            if "x" in case.arguments and (estimate is None or case.dtype not in PRECISE):
-                estimate = fitted_base(case, got, self.rotation.places(case), self.frequencies)
-        else:
-            estimate = None
+        if "x" in case.arguments and (estimate is None or case.dtype not in PRECISE):
+            estimate = nearest_base(case, got, self.rotation.places(case), self.frequencies)
+        if estimate is not None:
+            estimate = rounded_base(estimate) if self.may_be_written(estimate, case) else None
         yield from bases(case, estimate)
+
+    def progressions(self, case: Case, got: Floats) -> Iterator[Prediction]:
+        """Predict powers of one base in a short dtype, in which no pair's frequency can be read."""
+        if case.dtype in PRECISE:
+            return
+        size, places = rotary_dim(case), self.rotation.places(case)
+        base = nearest_base(case, got, places, lambda other: unscaled(other.arguments, size))
+        if base is not None:
+            near = float(f"{base:.4g}")
+            words = f"matches pair t turning at B^(-2t/d), with a base B of about {near:g}"
+            yield self.rotation.with_frequencies(case, progression(base, size), words)
 
     def may_be_written(self, base: float | None, case: Case) -> bool:
         """Return whether a person may have written a base, where any number of digits fits.

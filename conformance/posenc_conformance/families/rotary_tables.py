@@ -139,10 +139,9 @@ def as_in_whole_head(rotation: Rotation) -> DeviationModel:
         omega = rotation.frequencies(case.with_arguments(rotary_dim=None))[: len(first)]
         words = "matches frequencies and partners of the whole head, for its first pairs alone"
         model = rotation.with_frequencies(case.with_arguments(x=x[..., order]), omega, words)
-        in_order = model.terms or rotation.error_terms
 
         def terms() -> ErrorTerms:
-            own = in_order()
+            own = model.terms() if model.terms else rotation.error_terms(case)
             return ErrorTerms(own.scale[..., back], own.angle[..., back])
 
         yield replace(model, output=model.output[..., back], terms=terms)

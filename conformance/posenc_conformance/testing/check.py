@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, is_dataclass
 from typing import Any
+from warnings import warn
 
 import numpy as np
 
@@ -17,15 +18,22 @@ from posenc_conformance.judge.form import as_array, require_form
 from posenc_conformance.judge.in_memory import broadcast_result
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.warnings_off import without_warnings
+from posenc_conformance.scheme_file.scheme import Arguments
 from posenc_conformance.testing import show as showing
 from posenc_conformance.testing.axes import describe_order
-from posenc_conformance.testing.explanation import Judged
+from posenc_conformance.testing.explanation import BEYOND, Judged
 from posenc_conformance.testing.frames import show_caller
 from posenc_conformance.testing.question import Question, shown
 from posenc_conformance.testing.signatures import Misuse
 
+OF_TEST = 3
+"""Frames from ``check`` to the test that calls it, that of ``show_caller`` among them."""
 ONE_OF_BOTH = "rope"
 """The call of which ``rope_query_key`` is the one that takes queries and keys."""
+
+
+OF_NO_NAME = ("no known deviation", "pattern ", BEYOND)
+"""How lines about a result begin that no known mistake explains."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,8 @@ class Agreement:
     """The number of values that were compared with the truth."""
 
     def _repr_html_(self) -> str:
+        if not self.compared:
+            return "<p>nothing was compared: the call has no values</p>"
         largest = f"the largest error is {self.worst:.3g} of its bound, at index {self.index}"
         return f"<p>right: {self.compared} values compared; {largest}</p>"
 
@@ -87,7 +97,8 @@ def check(
     Returns
     -------
     Agreement
-        The largest error relative to its bound, and its index.
+        The largest error relative to its bound, and its index. If the call has no values, as for no
+        rows, a warning says so.
 
     Raises
     ------
@@ -100,7 +111,7 @@ def check(
     question, output = _asked(result, call, shape, broadcast, arguments)
     with without_warnings():
         try:
-            return _compared(question, output, broadcast=bool(broadcast))
+            agreement = _compared(question, output, broadcast=bool(broadcast))
         except AssertionError as wrong:
             order = describe_order(
                 question, output, lambda order: Question.of(call, order, arguments), _passes
@@ -112,6 +123,9 @@ def check(
                 raise
             text = _with_order(order, str(wrong)) if order else str(wrong)
             raise AssertionError("\n".join(filter(None, (several, shared, text)))) from None
+    if not agreement.compared:
+        warn(f"{question.signature.call.name}: {question.nothing}", stacklevel=OF_TEST)
+    return agreement
 
 
 def _shared(question: Question, result: Any, arguments: Mapping[str, Any]) -> str:
@@ -130,9 +144,15 @@ def _shared(question: Question, result: Any, arguments: Mapping[str, Any]) -> st
 
 
 def _with_order(order: str, text: str) -> str:
-    """Put words about axes before a text, or behind it if it names a mistake: both may be why."""
-    is_named = "; residual " in text.partition("\n")[0]
-    return f"{text}\nor         {order}" if is_named else f"{order}\n{text}"
+    """Put words about axes before a text, or behind it if it names a mistake: both may be why.
+
+    What else a result without a name looks like is left out: its axes explain that.
+    """
+    first, _, rest = text.partition("\n")
+    if "; residual " in first:
+        return f"{text}\nor         {order}"
+    lines = [line for line in rest.split("\n") if not line.startswith(OF_NO_NAME)]
+    return "\n".join([order, *([] if first.startswith(OF_NO_NAME) else [first]), *lines])
 
 
 def _passes(question: Question, output: Array) -> bool:
@@ -256,7 +276,7 @@ def _judged(question: Question, output: Array, *, broadcast: bool) -> list[Judge
     dtype = question.dtype_of(output)
     question.require_held(dtype)
     return [
-        _judge(case, part)
+        _judge(case, part, question.assumed)
         for case, part in _parts(question, question.ordered(output), dtype, broadcast)
     ]
 
@@ -275,8 +295,8 @@ def _compared(question: Question, output: Array, *, broadcast: bool) -> Agreemen
         raise question.signature.misuse(
             "all inputs are 0, and so is the result, whatever the code does", "check other inputs"
         )
-    if not judged:  # the batch is empty
-        return Agreement(0.0, np.nan, np.nan, (), 0, 0)
+    if not output.size:
+        return Agreement(0.0, 0.0, 0.0, (), 0, 0)
     number = showing.worst(judged)
     if not judged[number].comparison.passes:
         raise showing.failure(judged, number)
@@ -346,13 +366,15 @@ def _parts(
         return
     more = output.ndim - len(case.shape)
     is_like = question.signature.call.returns.startswith("like ")  # with all axes of the argument
-    if more > 0 and not is_like and output.shape[more:] == case.shape:  # a batch of one case
+    has_values = bool(output.size) or not np.prod(case.shape)
+    if more > 0 and has_values and not is_like and output.shape[more:] == case.shape:
+        # a batch of one case
         yield from ((case, result) for result in output.reshape(-1, *case.shape))
     else:
         yield case, output
 
 
-def _judge(case: Case, output: Array) -> Judged:
+def _judge(case: Case, output: Array, assumed: Arguments) -> Judged:
     """Compare a result with the truth.
 
     Raises AssertionError if its shape or dtype is wrong, or a value is not finite.
@@ -362,4 +384,4 @@ def _judge(case: Case, output: Array) -> Judged:
     except Misbehaviour as problem:
         raise AssertionError(f"{problem}\n{call_line(case)}") from None
     exact = output.astype(np.float64, copy=False)
-    return Judged(case, exact, compare(case, exact))
+    return Judged(case, exact, compare(case, exact), assumed)

@@ -10,6 +10,7 @@ import numpy as np
 
 from posenc_conformance.diagnose.constants import describe_other_number
 from posenc_conformance.diagnose.diagnosis import (
+    AS_NEAR,
     LARGEST_PAIRED,
     NONE,
     Diagnosis,
@@ -20,10 +21,10 @@ from posenc_conformance.diagnose.diagnosis import (
     to_diagnosis,
 )
 from posenc_conformance.diagnose.given import describe_viewed
+from posenc_conformance.diagnose.inexact import unless_larger
 from posenc_conformance.diagnose.moved_axes import describe_places_on_axes
 from posenc_conformance.diagnose.part_of_head import describe_part_of_head, describe_unturned
 from posenc_conformance.diagnose.recover import CAUSES, LAST, OF_MODELS, PLACES, recover
-from posenc_conformance.diagnose.rotation_tables import unless_larger
 from posenc_conformance.diagnose.rows import (
     RULES,
     describe_only_row,
@@ -85,10 +86,11 @@ def name_mistake(case: Case, output: Floats, index: tuple[int, ...]) -> Diagnosi
     is_odd = bool(fits) and all(map(_has_odd_base, fits))  # another number may have made it
     if is_odd and (words := describe_other_number([(few, part)])):
         return to_diagnosis([], NONE, words)
-    if fits and not all("+" in fit.deviation for fit in fits):
-        return to_diagnosis(_likeliest_first(fits))
-    if words := _describe_one_cause(case, output, index):
+    is_single = bool(fits) and not all("+" in fit.deviation for fit in fits)
+    if (is_odd or not is_single) and (words := _describe_one_cause(case, output, index)):
         return to_diagnosis([], NONE, words)
+    if is_single:
+        return to_diagnosis(_likeliest_first(fits))
     return to_diagnosis(fits, NONE, "" if fits else _describe(case, output, index))
 
 
@@ -156,13 +158,19 @@ def _wrong_indices(case: Case, output: Floats) -> tuple[list[tuple[int, ...]], i
 
 
 def _likeliest_first(fits: Sequence[Fit]) -> list[Fit]:
-    """Move fits that leave much of the bound behind those that leave little, else keep the order.
+    """Move fits that are farther from the result behind those that are near, else keep the order.
 
     In a short dtype, a special mistake may be as near to a result as the bound allows, and another
     one as near as rounding. Numbers that are fitted to the result are always near.
     """
-    least = min((fit.residual for fit in fits if not any(fit.constants)), default=1.0)
-    return sorted(fits, key=lambda fit: fit.residual > max(UNLIKELY, 2 * least))
+    fixed = [fit for fit in fits if not any(fit.constants)]
+    least = min((fit.residual for fit in fixed), default=1.0)
+    nearest = min((fit.spread for fit in fixed), default=np.inf)
+
+    def is_far(fit: Fit) -> bool:
+        return fit.residual > max(UNLIKELY, 2 * least) or fit.spread > AS_NEAR * nearest
+
+    return sorted(fits, key=is_far)
 
 
 def _has_odd_base(fit: Fit) -> bool:

@@ -19,12 +19,15 @@ from posenc_conformance.remote.process import amount, spare
 from posenc_conformance.scheme_file.axis_names import ANY, ROWS, Form
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments, Parameter, Point, Value
 from posenc_conformance.testing.signatures import Misuse, Signature, find_signature
+from posenc_conformance.testing.unknown_words import describe_unknown
 from posenc_conformance.testing.words import LARGEST_WHOLE, translate
 
 COMBINATION = "combination"
 """The keyword that names a combination of conventions."""
 ROW, CHANNEL = "s", "d"
 """Letters in ``shape=`` for the sequence axis and the channel axis."""
+ROWS_ELSEWHERE = {"l", "t"}
+"""Letters of other code for the sequence axis: its length, and time or tokens."""
 WHOLE = "biu"
 """NumPy's kinds of booleans and whole numbers."""
 LARGEST = float(np.finfo(np.float64).max)
@@ -49,6 +52,8 @@ class Question:
     arguments: Arguments
     """Arrays are float64 for floats, int64 for whole numbers."""
     conventions: Point
+    assumed: Arguments
+    """Conventions and parameters that have their defaults because nothing says otherwise."""
     dtypes: Mapping[str, str]
     """The original dtype of each float array that was passed with a dtype."""
     order: tuple[int, ...]
@@ -77,7 +82,8 @@ class Question:
                     )
         if any(form.leading and name in arguments for name, form in signature.forms.items()):
             _drop_batches_of_one(signature.forms, arguments)
-        return cls(signature, arguments, conventions, dtypes, order)
+        assumed = _assumed(signature, given, conventions)
+        return cls(signature, arguments, conventions, assumed, dtypes, order)
 
     @cached_property
     def batch(self) -> int | None:
@@ -149,6 +155,8 @@ class Question:
     def _unfit(self, arguments: Arguments, words: str) -> Misuse:
         """Make the error for arguments that the reference refuses, with its words."""
         signature = self.signature
+        for name, own in self.dtypes.items():  # the reference has them in float64
+            words = words.replace(f"{name} are float64", f"{name} are {own}")
         shapes = {name: np.shape(arguments[name]) for name in signature.forms if name in arguments}
         if "broadcast together" in words:  # NumPy's words are about arrays inside the reference
             listed = ", ".join(f"{name} has {shape}" for name, shape in shapes.items())
@@ -202,6 +210,17 @@ class Question:
         values = self.arguments[self._leader]
         return bool(values.size) and not np.any(values)
 
+    @property
+    def nothing(self) -> str:
+        """Why a right result of the call has no values, in words."""
+        for name, value in self.arguments.items():
+            if isinstance(value, np.ndarray) and not value.size:
+                form = self.signature.forms.get(name)
+                is_of_rows = form is not None and form.has_rows and not value.shape[-2]
+                has = "no rows" if is_of_rows else f"the shape {value.shape}"
+                return f"there is nothing to compare: {name} has {has}"
+        return "there is nothing to compare: the call has no values"
+
     def require_held(self, dtype: str) -> None:
         """Raise Misuse for a float array with values that ``dtype`` cannot represent.
 
@@ -241,6 +260,16 @@ def _conventions(signature: Signature, given: Mapping[str, Any]) -> dict[str, Va
         if name in given:
             chosen |= parameter.when
     return chosen | explicit
+
+
+def _assumed(signature: Signature, given: Mapping[str, Any], conventions: Point) -> ArgumentDict:
+    """Return the conventions and parameters to which no argument of a test leads."""
+    said = set(given)
+    for name in said & signature.parameters.keys():
+        said |= signature.parameters[name].when.keys()
+    chosen = {} if COMBINATION in given else conventions
+    usual = {n: each.usual for n, each in signature.parameters.items() if each.usual is not None}
+    return {name: value for name, value in {**chosen, **usual}.items() if name not in said}
 
 
 def _convention(signature: Signature, axis: str, given: object) -> Value:
@@ -324,7 +353,8 @@ def _arguments(
     needed = [*call.arguments, *(n for n, param in signature.parameters.items() if not param.when)]
     accepted = [*needed, *signature.parameters, *signature.defaults, *call.options, COMBINATION]
     if unknown := [name for name in given if name not in accepted]:
-        raise signature.misuse(f"it takes no {' and no '.join(map(in_line, unknown))}")
+        words = f"it takes no {' and no '.join(map(in_line, unknown))}"
+        raise signature.misuse(words, describe_unknown(signature, unknown, given))
     if missing := [name for name in needed if name not in given]:
         raise signature.misuse(f"{' and '.join(missing)} {_is_or_are(missing)} missing")
     arguments: ArgumentDict = {}
@@ -461,8 +491,12 @@ def _order(signature: Signature, shape: object) -> tuple[int, ...]:
         return ()
     if not signature.has_rows:
         raise signature.misuse("it takes no shape=: none of its arrays has rows of channels")
-    letters = list(shape.lower()) if isinstance(shape, str) else []
-    if len(set(letters)) < len(letters) or not {ROW, CHANNEL} <= set(letters):
+    letters = list("".join(shape.lower().split())) if isinstance(shape, str) else []
+    elsewhere = [place for place, letter in enumerate(letters) if letter in ROWS_ELSEWHERE]
+    if ROW not in letters and len(elsewhere) == 1:
+        letters[elsewhere[0]] = ROW
+    is_spelt = {ROW, CHANNEL} <= set(letters) and all(map(str.isalpha, letters))
+    if len(set(letters)) < len(letters) or not is_spelt:
         raise signature.misuse(
             f"shape={shown(shape)} names no order of axes",
             "write a letter for each axis: s for the sequence, d for the channels, any others for "

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property, lru_cache
 
 from posenc_conformance.errors import UserError, in_line
@@ -10,16 +9,8 @@ from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_all
 from posenc_conformance.scheme_file.axis_names import Form, form_of, forms_of
 from posenc_conformance.scheme_file.scheme import Call, Parameter, Value
+from posenc_conformance.testing.call_names import near_calls
 
-MEANT = {
-    "apply_rotary_pos_emb": ["rope_apply", "rope"],
-    "apply_rotary_emb": ["rope_apply", "rope"],
-    "rotary": ["rope"],
-    "rotary_embedding": ["rope"],
-    "positional_encoding": ["sinusoidal"],
-    "position_embedding": ["learned", "sinusoidal"],
-}
-"""Names of other code, and the calls that they may mean."""
 OF_BOTH = re.compile(r"\bof q\b.*, then those of k\b")
 """What a call says that returns two arrays as one."""
 
@@ -103,7 +94,7 @@ def find_signature(name: str) -> Signature:
             if len(scheme.calls) == 1:
                 return Signature(scheme, *scheme.calls.values())
             raise Misuse(f"{name!r} has several calls", f"say which one: {', '.join(scheme.calls)}")
-    near = MEANT.get(folded) or get_close_matches(folded, homes, n=3)
+    near = near_calls(folded, homes)
     raise Misuse(
         f"the specification has no call {in_line(repr(name))}",
         f"did you mean {' or '.join(near)}?" if near else "'posenc schemes' lists all of them",

@@ -14,10 +14,26 @@ NAMES = {
     "rope_theta": "base",  # configurations of transformers
     "num_heads": "heads",
     "n_heads": "heads",
+    "n_head": "heads",
+    "nhead": "heads",  # PyTorch
+    "num_attention_heads": "heads",
     "sliding_window": "window",  # configurations of transformers
     "window_size": "window",  # flash-attn
     "d_model": "dim",  # PyTorch's tutorials
+    "embed_dim": "dim",
+    "embedding_dim": "dim",
     "position_ids": "positions",  # transformers
+    "cache_position": "positions",
+    "relative_positions": "relative_position",
+    "query": "q",  # PyTorch
+    "key": "k",
+    "value": "v",
+    "query_states": "q",  # transformers
+    "key_states": "k",
+    "value_states": "v",
+    "scaling_factor": "factor",
+    "mrope_section": "sections",  # Qwen2-VL
+    "rotary_ndims": "rotary_dim",  # GPT-NeoX
 }
 """An argument of other code, and the same argument here."""
 LARGEST_WHOLE = int(np.iinfo(np.int64).max)
@@ -38,8 +54,14 @@ SWITCHES = {
     "is_neox": ("half", "interleaved"),
     "interleaved": ("interleaved", "half"),  # flash-attn
     "traditional": ("interleaved", "half"),  # MLX
+    "rope_interleaved": ("interleaved", "half"),
+    "rope_interleave": ("interleaved", "half"),  # DeepSeek-V3 in transformers
+    "rotary_interleaved": ("interleaved", "half"),  # Megatron
 }
 """A switch of other code, and the layouts for on and off."""
+LENGTHS = ("seq_len", "seq_length", "sequence_length", "max_len", "max_length", "max_seq_len")
+"""Arguments that are the number of queries and of keys, or of the rows of a table."""
+BOTH = ("q_len", "k_len")
 
 
 def translate(signature: Signature, given: Mapping[str, Any], row_axis: int) -> dict[str, Any]:
@@ -65,7 +87,25 @@ def translate(signature: Signature, given: Mapping[str, Any], row_axis: int) -> 
         meant = VALUES.get(said.lower().replace("-", "_")) if isinstance(said, str) else None
         if meant in signature.scheme.conventions[axis].values:
             renamed[axis] = meant
-    return _with_positions(signature, renamed, known, row_axis)
+    return _with_positions(signature, _with_lengths(signature, renamed, known), known, row_axis)
+
+
+def _with_lengths(signature: Signature, given: dict[str, Any], known: set[str]) -> dict[str, Any]:
+    """Return the arguments with q_len and k_len, or all positions of a table, for one length.
+
+    Where rows are given, a length may be that of a cache, and says nothing about their positions.
+    """
+    said = [word for word in LENGTHS if word in given and word not in known]
+    free = known - given.keys()
+    with suppress(TypeError):  # no whole number
+        if len(said) == 1 and not isinstance(given[said[0]], bool | np.bool_):
+            count = index(given[said[0]])
+            rest = {name: value for name, value in given.items() if name != said[0]}
+            if free.issuperset(BOTH):
+                return rest | dict.fromkeys(BOTH, count)
+            if "positions" in free and not signature.has_rows and count > 0:
+                return rest | {"positions": range(count)}
+    return given
 
 
 def _meant(word: str, value: Any) -> tuple[str, Any]:

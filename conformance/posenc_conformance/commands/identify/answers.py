@@ -19,7 +19,7 @@ from posenc_conformance.commands.progress import Tell, silent
 from posenc_conformance.diagnose.diagnosis import diagnose
 from posenc_conformance.diagnose.pattern import pattern
 from posenc_conformance.errors import UserError, in_line
-from posenc_conformance.judge.arrays import Array, Floats, dtype_name
+from posenc_conformance.judge.arrays import DTYPES, Array, Floats, dtype_name
 from posenc_conformance.judge.call_kinds import KINDS
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import Comparison, compare
@@ -90,6 +90,10 @@ def answers(
         return beginnings(array, dtype, table.gap.grains, table.gap.after), LEFT_OUT
     readings = caches(array, dtype, table.grain)
     right = [cache for cache in readings if not cache.mistake]
+    own = own_dtype(array, table.grain)
+    if right and own != dtype:
+        wide = caches(array, own, table.grain)
+        right = [cache for cache in wide if not cache.mistake] or right
     known_ones = [cache.text for cache in right if cache.simple or cache.rule.models]
     if array.dtype.kind == "c":
         words = "not a complex cache of RoPE, the only complex array that posenc knows"
@@ -102,7 +106,9 @@ def answers(
         array, known, table.grain, only_right=surely_rotary, progress=progress
     )
     if right and doubtful and (slopes := _mistaken_slopes(matches)):
-        return [*slopes, *map(_doubted, right)], ""
+        least = min(match.difference for match in slopes.values())
+        near = [cache for cache in right if least or not cache.difference]
+        return [*(match.text for match in slopes.values()), *map(_doubted, near)], ""
     rotary = [match for match in matches if match.case.call.kind == "frequencies"]
     others = [match for match in matches if match.case.call.kind != "frequencies"]
     ways = (
@@ -114,13 +120,13 @@ def answers(
     return next(filter(None, ways), []), otherwise
 
 
-def _mistaken_slopes(matches: Sequence[Match]) -> list[str]:
-    """Return slopes with a mistake in words, once for rules that lead to the same numbers."""
-    texts: dict[str, str] = {}
+def _mistaken_slopes(matches: Sequence[Match]) -> dict[str, Match]:
+    """Return slopes with a mistake, by its words: once for rules that lead to the same numbers."""
+    found: dict[str, Match] = {}
     for match in matches:
         if match.case.call.kind == "slopes" and match.deviation:
-            texts.setdefault(match.explanation, match.text)
-    return list(texts.values())
+            found.setdefault(match.explanation, match)
+    return found
 
 
 def _doubted(cache: Cache) -> str:
@@ -145,19 +151,10 @@ def identify(
     are not tried.
     """
     squeezed = _as_mask(array.reshape([n for n in array.shape if n != 1] or [1]))
-    exact: list[Match] = []
-    wrong: list[tuple[Case, str, Floats, Comparison]] = []
-    for case, combination, part in _candidates(squeezed, known, grain):
-        output = part.astype(np.float64)
-        with np.errstate(invalid="ignore"):  # a bias may be infinite where it hides a key
-            comparison = compare(case, output)
-        if ((np.abs(output) <= case.bound) | ~case.judged).all():
-            continue  # an array of zeros would match as well
-        if comparison.judged and comparison.passes:
-            difference = abs(comparison.got - comparison.expected)
-            exact.append(Match(case, combination, None, "", difference, comparison.worst))
-        elif comparison.judged:
-            wrong.append((case, combination, output, comparison))
+    own, narrow = own_dtype(squeezed, grain), dtype_of(squeezed, grain)
+    exact, wrong = _compared(squeezed, known, grain, own)
+    if not exact and narrow != own:
+        exact, wrong = _compared(squeezed, known, grain, narrow)
     if exact or only_right:
         return exact, ""
     mistaken: list[Match] = []
@@ -172,13 +169,40 @@ def identify(
         if diagnosis.deviation is not None and diagnosis.residual <= 1:
             words = diagnosis.explanations[0][1]
             left = diagnosis.residual * comparison.bound
+            shown = replace(case, dtype=own) if not left and case.dtype == narrow else case
             mistaken.append(
-                Match(case, combination, diagnosis.deviation, words, left, diagnosis.residual)
+                Match(shown, combination, diagnosis.deviation, words, left, diagnosis.residual)
             )
         if off < min(nearest[0], FARTHEST):
             nearest = off, _nearest_text(case, combination, output, off)
     alone = [match for match in mistaken if "+" not in str(match.deviation)]
     return alone or mistaken, nearest[1]
+
+
+def own_dtype(array: Array, grain: float) -> str:
+    """Return the dtype of a saved array; of a printed one, or of whole numbers, the narrowest."""
+    name = dtype_name(array)
+    return name if name in DTYPES and not grain else dtype_of(array, grain)
+
+
+def _compared(
+    array: Array, known: Sequence[KnownScheme], grain: float, dtype: str
+) -> tuple[list[Match], list[tuple[Case, str, Floats, Comparison]]]:
+    """Return the calls that give an array of this dtype, and those that give another one."""
+    exact: list[Match] = []
+    wrong: list[tuple[Case, str, Floats, Comparison]] = []
+    for case, combination, part in _candidates(array, known, grain, dtype):
+        output = part.astype(np.float64)
+        with np.errstate(invalid="ignore"):  # a bias may be infinite where it hides a key
+            comparison = compare(case, output)
+        if ((np.abs(output) <= case.bound) | ~case.judged).all():
+            continue  # an array of zeros would match as well
+        if comparison.judged and comparison.passes:
+            difference = abs(comparison.got - comparison.expected)
+            exact.append(Match(case, combination, None, "", difference, comparison.worst))
+        elif comparison.judged:
+            wrong.append((case, combination, output, comparison))
+    return exact, wrong
 
 
 def _as_mask(array: Array) -> Array:
@@ -196,7 +220,7 @@ def _as_mask(array: Array) -> Array:
 
 
 def _candidates(
-    array: Array, known: Sequence[KnownScheme], grain: float
+    array: Array, known: Sequence[KnownScheme], grain: float, dtype: str
 ) -> Iterator[tuple[Case, str, Array]]:
     is_mask = array.dtype.kind == "b" or bool(np.isin(array, (0, 1)).all())
     for scheme in known:
@@ -205,13 +229,13 @@ def _candidates(
             if known_of_call.identify is None or is_mask != (call.dtype == "boolean"):
                 continue
             exact = call.dtype in ("integer", "boolean")
-            dtype = call.dtype if exact else dtype_of(array, grain)
+            kind = call.dtype if exact else dtype
             for arguments, part in known_of_call.identify(array):
                 options = {key: arguments.pop(key) for key in call.options if key in arguments}
                 for combination in call.combinations.values():
                     point = {**combination.conventions, **options}
-                    rounded = round_arguments(call, arguments, dtype)
-                    case = Case(scheme, call, point, rounded, dtype, grain=0 if exact else grain)
+                    rounded = round_arguments(call, arguments, kind)
+                    case = Case(scheme, call, point, rounded, kind, grain=0 if exact else grain)
                     if _answers(case, part):
                         yield case, combination.name, part
 

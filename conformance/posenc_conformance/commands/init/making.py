@@ -48,7 +48,7 @@ def maker(found: Found, offered: Mapping[str, str]) -> Maker | None:
     line = f"from {found.module} import {name}"
     if any(_needs_config(parameter) for parameter in found.parameters):
         return _from_config(found, line, offered)
-    lengths = own_lengths(found) if has_own_length(found) else []
+    lengths = _own_lengths(found)
     passed = PASSED_IF_OPTIONAL - ({"length"} if lengths else set())
     call = call_text(f"make_{found.named}", found.parameters, offered, passed)
     if call is None:
@@ -60,14 +60,16 @@ def maker(found: Found, offered: Mapping[str, str]) -> Maker | None:
 
 def has_own_length(found: Found) -> bool:
     """Return whether objects of a class have tables of a length that is not passed."""
-    return found.is_class and found.framework != "jax" and bool(own_lengths(found))
+    return bool(_own_lengths(found))
 
 
-def own_lengths(found: Found) -> list[int]:
+def _own_lengths(found: Found) -> list[int]:
     """Return the default lengths of a class's tables, which its users meet.
 
     Indices beyond a table raise in NumPy and PyTorch; JAX moves them to its end.
     """
+    if not found.is_class or found.framework == "jax":
+        return []
     return [
         parameter.default
         for parameter in found.parameters

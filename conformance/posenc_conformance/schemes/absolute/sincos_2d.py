@@ -24,6 +24,10 @@ NORMALIZING = 0.75
 """The roundings of a normalised coordinate (the sum with 1e-6, the quotient, 2π, their product),
 less the one rounding of an index, in units of the model's four."""
 
+STEP = 0.01
+"""The least change of a sine or cosine from one cell to the next, for the fastest pair: what is
+normalised to 2π has it up to 600 cells."""
+
 
 def channels(case: Case) -> tuple[Integers, Integers, Integers]:
     """Return the axis, the pair and the wave (sine or cosine) of each channel."""
@@ -281,16 +285,30 @@ def low_precision(case: Case, got: Floats) -> Iterator[Prediction]:
 
 
 def saved_tables(array: Array) -> Iterator[tuple[ArgumentDict, Array]]:
-    """Read an array as a table with a row for each cell of a square.
+    """Read an array as a table with a row for each cell of a grid.
 
     A row of zeros for a class token may come first.
     """
     if array.ndim != 2 or array.shape[1] % 4 or array.dtype.kind not in "fV":
         return
     table = array[1:] if not array[0].any() else array
-    side = math.isqrt(len(table))
-    if side > 1 and side * side == len(table):
-        yield {"height": side, "width": side, "dim": table.shape[1], "base": 10000.0}, table
+    for width in widths_of(table):
+        height = len(table) // width
+        yield {"height": height, "width": width, "dim": table.shape[1], "base": 10000.0}, table
+
+
+def widths_of(table: Array) -> list[int]:
+    """Return the possible widths of a grid, that of a square first.
+
+    Along a row of the grid one half of the channels stays as it is, that of the other coordinate.
+    """
+    side, widths = math.isqrt(len(table)), []
+    if side * side == len(table):
+        widths.append(side)
+    for half in np.split(table.astype(np.float64), 2, axis=1):
+        changed = np.abs(half - half[:1]).max(axis=1) > STEP
+        widths.append(int(changed.argmax()))
+    return [w for w in dict.fromkeys(widths) if 1 < w < len(table) and not len(table) % w]
 
 
 def read_frequencies(case: Case, output: Floats) -> Iterator[list[PairFrequencies] | None]:

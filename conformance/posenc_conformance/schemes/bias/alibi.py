@@ -321,11 +321,10 @@ def form_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
 def from_queries(case: Case, query: Integers) -> Iterator[Floats]:
     """Yield the bias for queries at these positions, with and without the mask."""
     slopes, lag = slope_of_each_head(case)[:, None, None], lags(case, query)
-    if case.conventions["form"] == "symmetric":
+    if case.conventions["form"] in ("causal", "symmetric"):
         yield -slopes * np.abs(lag)
         yield -slopes * lag
-    elif case.conventions["form"] == "causal":
-        yield -slopes * lag
+    if case.conventions["form"] == "causal":
         yield -slopes * np.maximum(lag, 0)
 
 

@@ -147,9 +147,9 @@ def without_limit(case: Case) -> Iterator[tuple[str, Floats]]:
     words = "matches the formula of longer texts below the original length, where the base stays"
     base = inputs["base"] * by ** (size / (size - 2))
     share = np.arange(0, size, 2) / size
-    yield words, (base**-share).real
+    yield words, np.asarray((base**-share).real)
     if by.real < 0 and base.real:
-        yield f"{words}, of a negative base", (complex(base.real) ** -share).real
+        yield f"{words}, of a negative base", np.asarray((complex(base.real) ** -share).real)
 
 
 def other_length(case: Case, seen: float) -> Iterator[tuple[int, Floats]]:

@@ -12,6 +12,7 @@ from posenc_conformance.diagnose.predictors import (
     rounded_base,
     shifted_positions,
 )
+from posenc_conformance.families.fitted_base import fitted_base
 from posenc_conformance.families.linearity import linear_in
 from posenc_conformance.families.rotary import (
     LAYOUT_SWAPPED,
@@ -38,7 +39,7 @@ from posenc_conformance.families.rotary_tables import (
     reduced,
     tables_mixed,
 )
-from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.arrays import PRECISE, Floats, fine
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.deviation import Prediction
@@ -99,12 +100,17 @@ def vjp_inverse(trial: Trial) -> None:
 
 
 def estimated_base(case: Case, got: Floats) -> float | None:
-    """Estimate the base from the slowest pair's angle at the first position other than 0."""
+    """Estimate the base from the slowest pair's angle at the first position other than 0.
+
+    In a short dtype, or far from position 0, it is fitted to all pairs.
+    """
     rotated = rotary_dim(case)
     positions = case.arguments["positions"]
     rows = np.flatnonzero((positions != 0) & (np.abs(positions) < 32))
-    if rotated < 4 or not rows.size:
+    if rotated < 4:
         return None
+    if case.dtype not in PRECISE or not rows.size:
+        return fitted_base(case, got, ROTATION.places(case), frequencies)
     row, pair = rows[0], rotated // 2 - 1
     x = case.arguments["x"]
     before, after = (
