@@ -257,13 +257,16 @@ def _described_alone(wrong: WrongResult) -> str:
 def _only_mistake(wrong: WrongResult, words: str) -> str:
     """Name the one mistake that explains this call, in place of numbers that hold for it alone.
 
-    Empty if several mistakes do: others are right, so that no other call tells them apart.
+    Empty if several mistakes do, as others are right and tell nothing apart, or if the one has a
+    number of its own.
     """
     part = IN_PART.match(words)
     if part is None or not NUMBER.search(part[1]):
         return ""
     fits = find_fits(wrong.case, wrong.output, largest_paired=0)
-    return _only_in_this_call(wrong) if len({fit.deviation for fit in fits}) == 1 else ""
+    has_number = any(any(fit.constants) for fit in fits)
+    is_one = len({fit.deviation for fit in fits}) == 1 and not has_number
+    return _only_in_this_call(wrong) if is_one else ""
 
 
 def _only_in_this_call(wrong: WrongResult) -> str:
