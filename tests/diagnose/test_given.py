@@ -9,12 +9,11 @@ import pytest
 
 from posenc_conformance.diagnose.given import describe_given
 from posenc_conformance.diagnose.heads import describe_heads
-from posenc_conformance.diagnose.missing import describe_missing
 from posenc_conformance.diagnose.moved_axes import describe_axes
 from posenc_conformance.diagnose.places import describe_places
 from posenc_conformance.diagnose.rotation_tables import describe_turning
 from posenc_conformance.diagnose.rows import describe_rows
-from posenc_conformance.diagnose.values import describe_values
+from posenc_conformance.diagnose.values import describe_missing, describe_values
 from posenc_conformance.judge.arrays import Array, Floats, fine, round_to
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import agrees

@@ -129,9 +129,9 @@ def test_few_reasons_are_shown_and_the_rest_is_counted() -> None:
 
 
 def test_failures_with_and_without_a_name_are_counted() -> None:
+    place = {"scheme": "rope", "call": "rope", "combination": "half"}
     diagnosis = {
-        "scheme": "rope",
-        "combination": "half",
+        **place,
         "failed": 5,
         "explained_by": [{"deviation": "degrees", "explanation": "in degrees", "failures": 3}],
         "recovered": "",
@@ -143,6 +143,21 @@ def test_failures_with_and_without_a_name_are_counted() -> None:
     assert "2 of 5" in unnamed
     whole = {**diagnosis, "failed": 3}
     assert not any("no known" in line for line in card(row(failed=3), diagnoses=[whole]))
+    check = {**place, "verdict": "failed", "explanations": [], "left_out": ""}
+    raising = [
+        {
+            **check,
+            "message": "golden a: rope() raised ValueError: of a shape\nrope() raised KeyError",
+        },
+        {**check, "message": "golden b: rope() raised ValueError: of another shape"},
+        {**check, "message": "the second line:\nrope() raised ValueError"},
+        {**check, "call": "rope_vjp", "message": "golden c: rope_vjp() raised ValueError"},
+    ]
+    lines = card(row(failed=5), diagnoses=[diagnosis], checks=raising)
+    assert any("rope() raised ValueError, 2 of 5 failures" in line for line in lines)
+    assert not any("no known deviation" in line for line in lines)
+    lines = card(row(failed=5), diagnoses=[diagnosis], checks=raising[1:])
+    assert any("no known deviation, 1 of 5 failures" in line for line in lines)
 
 
 def test_a_curve_has_a_bar_as_long_as_the_logarithm_of_the_error() -> None:

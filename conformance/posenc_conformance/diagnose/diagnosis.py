@@ -216,12 +216,13 @@ def is_result_of(case: Case, output: Floats, other: Case) -> bool:
 def predict_wrong(case: Case, output: Floats) -> frozenset[str]:
     """Return the words for all mistakes that would change the result.
 
-    ``output`` is the implementation's result, from which a model may estimate a number.
+    ``output`` is the implementation's result, from which a model may estimate a number, and with
+    which a model within the bounds of both agrees.
     """
     return frozenset(
         abbreviate(model.explanation)
         for _, model in _models(case, case, output, _deviations(case))
-        if differs(case, model.output)
+        if differs(case, model.output) and residual_of(case, output, model.output) > 1
     )
 
 

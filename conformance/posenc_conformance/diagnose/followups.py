@@ -25,6 +25,7 @@ from posenc_conformance.diagnose.diagnosis import (
     residual_of,
 )
 from posenc_conformance.diagnose.distances import describe_distances
+from posenc_conformance.diagnose.inexact import unless_larger
 from posenc_conformance.diagnose.part_of_head import describe_unturned
 from posenc_conformance.diagnose.predictors import apply_constant
 from posenc_conformance.diagnose.recover import recover
@@ -295,6 +296,7 @@ def _printed(subject: Subject, dtype: str) -> list[tuple[Case, Floats]]:
 def _refuted(subject: Subject, dtype: str, name: Name, words: str) -> bool:
     """Return whether an answer is right where a mistake, in these words, would show.
 
+    An answer within the bound of both the truth and the mistake refutes neither.
     A number in the words may be that of one call only. Then a right answer counts only if the
     mistake has as many models of it as of any wrong one. Pairs, and mistakes with a number in every
     call, are never refuted here.
@@ -311,7 +313,8 @@ def _refuted(subject: Subject, dtype: str, name: Name, words: str) -> bool:
         least = max(models, default=MORE_THAN_ANY)
     shown = (fits_of_deviation(*each, id) for each in right)
     return any(
-        len(models) >= least and any(each.mistake == words for each in models) for models in shown
+        len(models) >= least and any(each.mistake == words and not each.fits for each in models)
+        for models in shown
     )
 
 
@@ -358,7 +361,9 @@ def recovered(subject: Subject, dtype: str) -> str:
     wrong, right = _told_apart(answers)
     unturned = [describe_unturned(*each) for each in wrong]
     by_rule = find_rule(wrong, right)[1] is not None
-    return max(unturned) if all(unturned) and wrong and not by_rule else recover(wrong, right)
+    if all(unturned) and wrong and not by_rule:
+        return max(unturned)
+    return unless_larger(recover(wrong, right), _told_apart(_printed(subject, dtype))[0])
 
 
 def _told_apart(answers: Sequence[Answered]) -> tuple[list[Answered], list[Answered]]:

@@ -85,7 +85,9 @@ def describe_viewed(wrong: Answered) -> str:
     return ""
 
 
-def _is_of_view(view: Become, back: Become, case: Case, output: Floats) -> bool:
+def _is_of_view(
+    view: Become, back: Callable[[Array, tuple[int, ...]], Array], case: Case, output: Floats
+) -> bool:
     """Return whether a result is that of x in another view, viewed back."""
     x = case.arguments.get("x")
     if case.call.kind not in ROW_BY_ROW or not isinstance(x, np.ndarray) or x.ndim < 3:
@@ -93,9 +95,9 @@ def _is_of_view(view: Become, back: Become, case: Case, output: Floats) -> bool:
     if output.shape != x.shape or min(x.shape[-3:-1]) < 2:
         return False
     other = case.with_arguments(x=view(x))
-    if not other.has_result or not differs(case, model := back(other.truth)):
+    if not other.has_result or not differs(case, model := back(other.truth, x.shape)):
         return False
-    return residual_of(case, output, model, back(np.asarray(other.bound))) <= 1
+    return residual_of(case, output, model, back(np.asarray(other.bound), x.shape)) <= 1
 
 
 def _heads_last(x: Array) -> Array:
@@ -103,13 +105,25 @@ def _heads_last(x: Array) -> Array:
     return np.ascontiguousarray(x.swapaxes(-3, -2)).reshape(x.shape)
 
 
-def _from_heads_last(x: Array) -> Array:
+def _from_heads_last(x: Array, shape: tuple[int, ...] = ()) -> Array:
     """Undo that view."""
     *leading, heads, n, dim = x.shape
     return x.reshape(*leading, n, heads, dim).swapaxes(-3, -2)
 
 
-VIEWS: Sequence[tuple[str, Become, Become]] = (
+def _joined(x: Array) -> Array:
+    """Join the heads of each row: [..., heads, n, d] becomes [..., n, heads * d]."""
+    *leading, heads, n, dim = x.shape
+    return x.swapaxes(-3, -2).reshape(*leading, n, heads * dim)
+
+
+def _parted(x: Array, shape: tuple[int, ...]) -> Array:
+    """Undo that view."""
+    *leading, heads, n, dim = shape
+    return x.reshape(*leading, n, heads, dim).swapaxes(-3, -2)
+
+
+VIEWS: Sequence[tuple[str, Become, Callable[[Array, tuple[int, ...]], Array]]] = (
     (
         "x of [n, heads, d] is viewed as [heads, n, d], not transposed: rows of other heads and "
         "positions are taken for each other",
@@ -120,8 +134,9 @@ VIEWS: Sequence[tuple[str, Become, Become]] = (
         "x of [heads, n, d] is viewed as [n, heads, d], not transposed: rows of other heads and "
         "positions are taken for each other",
         _from_heads_last,
-        _heads_last,
+        lambda x, shape: _heads_last(x),
     ),
+    ("all heads of a row are turned together, as one head of all their channels", _joined, _parted),
 )
 """Views that mix up heads and positions, in words, with the view back."""
 

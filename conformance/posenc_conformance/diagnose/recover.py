@@ -22,13 +22,13 @@ from posenc_conformance.diagnose.given import (
     describe_stored,
 )
 from posenc_conformance.diagnose.heads import describe_heads, only_wrong_part
-from posenc_conformance.diagnose.missing import describe_missing
+from posenc_conformance.diagnose.inexact import describe_inexact
 from posenc_conformance.diagnose.moved_axes import describe_axes
 from posenc_conformance.diagnose.part_of_head import describe_part_of_head
 from posenc_conformance.diagnose.places import describe_places
-from posenc_conformance.diagnose.rotation_tables import describe_inexact, describe_turning
+from posenc_conformance.diagnose.rotation_tables import describe_turning
 from posenc_conformance.diagnose.rows import describe_rows
-from posenc_conformance.diagnose.values import describe_values
+from posenc_conformance.diagnose.values import describe_missing, describe_values
 from posenc_conformance.errors import apart
 from posenc_conformance.judge.arrays import PRECISE, Floats
 from posenc_conformance.judge.case import Case
@@ -131,6 +131,7 @@ def _words(read: Sequence[PairFrequencies]) -> str:
         return f"pair t turns at {actual}" + ", without any scaling" * (actual == PLAIN)
     return (
         _constant(read, requested)
+        or _equal_steps(read)
         or _multiple(read)
         or _bases(read)
         or _multiples(read)
@@ -192,6 +193,47 @@ def _constant(read: Sequence[PairFrequencies], asked: str) -> str:
         "" if all(turns.readable.all() for turns in read) else f" or a multiple of {turn:.6g} more"
     )
     return f"every pair turns at {value:.6g}{hidden}" + f"; asked for {asked}" * bool(asked)
+
+
+def _equal_steps(read: Sequence[PairFrequencies]) -> str:
+    """Say that frequencies grow or fall by equal steps from pair to pair; empty if they do not."""
+    lines = [_line(turns, turns.frequencies) for turns in read if len(turns.numbers) >= FEWEST]
+    most = max(read, key=lambda turns: len(turns.numbers))
+    line = _line(most, most.frequencies)
+    if line is None or None in lines or len(most.numbers) <= FEWEST or _line(most, most.asked):
+        return ""
+    first, step = line
+    last = first + step * float(np.ptp(most.numbers))
+    turn = float(np.max(most.turn))
+    if max(abs(first), abs(last)) < turn / 2:
+        grow = "grow" if abs(last) > abs(first) else "fall"
+        return (
+            f"frequencies {grow} by equal steps, from {first:.6g} to {last:.6g}, d being {most.dim}"
+        )
+    start = f"{first:.6g} + " if abs(first) > NEAR * abs(step) else ""
+    return (
+        f"frequencies differ by equal steps from pair to pair: with d = {most.dim}, pair t turns "
+        f"at {start}{step:.6g}·t, or a multiple of {turn:.6g}·t more"
+    )
+
+
+def _line(turns: PairFrequencies, omega: Floats) -> tuple[float, float] | None:
+    """Return the first frequency and the step from pair to pair; None if steps are not equal.
+
+    Whole turns between two rows make no difference, so the step is refined from pair to pair.
+    """
+    far, turn = turns.numbers - turns.numbers[0], float(np.max(turns.turn))
+    if len(far) < FEWEST or (np.diff(far) != 1).any() or np.ptp(turns.turn) > NEAR * turn:
+        return None
+    step = 0.0
+    for pair in range(1, len(far)):
+        left = float(omega[pair] - omega[0] - step * far[pair])
+        step += (left - turn * round(left / turn) if np.isfinite(turn) else left) / far[pair]
+    line = omega[0] + step * far
+    off = omega - line
+    off -= turn * np.round(off / turn) if np.isfinite(turn) else 0.0
+    fits = np.abs(off) <= turns.noise + NEAR * abs(step)
+    return (float(omega[0]), step) if fits.all() and abs(step) > 2 * NEAR else None
 
 
 def _bases(read: Sequence[PairFrequencies]) -> str:

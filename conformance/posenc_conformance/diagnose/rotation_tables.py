@@ -30,10 +30,6 @@ FACTOR = 1e-4
 """Least difference of a factor from 1 that is described."""
 READ = 1e-6
 """Error of cosines and sines that are read from a result in float32."""
-NEAR = 0.02
-"""Largest error of cosines and sines that are inexact, and not others."""
-LARGEST = 2**15
-"""Largest result, in values, whose cosines and sines are read where nothing else describes it."""
 HALF_APART = "pairs are of channels half a head apart"
 MOST = 256
 """Maximum number of channels: the truth is computed once per channel."""
@@ -91,6 +87,23 @@ class Waves:
     near: Floats
     """How far right ones may be off, by the error of their angles."""
 
+    @property
+    def longer(self) -> Floats:
+        """Length of each pair relative to the right one."""
+        asked = np.hypot(self.cos_asked, self.sin_asked)
+        return np.asarray(np.hypot(self.cos, self.sin) / np.where(asked == 0, 1.0, asked))
+
+    @property
+    def ahead(self) -> Floats:
+        """Angle of each pair less the right one, in radians from -π to π."""
+        both = (self.cos + 1j * self.sin) * (self.cos_asked - 1j * self.sin_asked)
+        return np.asarray(np.angle(both))
+
+    @property
+    def allowed(self) -> Floats:
+        """How far angles and relative lengths may be off: both channels of a pair have an error."""
+        return 2 * self.near + READ
+
 
 Model = Callable[[Turned], Floats]
 """The result of a mistake."""
@@ -121,31 +134,6 @@ def describe_turning(
             return f"{name}: {words}" if name else words
     words = _describe_still(readable) or _describe_read(readable)
     return f"{name}: {words}" if name and words else words
-
-
-def describe_inexact(wrong: Sequence[tuple[Case, Floats]]) -> str:
-    """Say how far cosines and sines of results are off at most; empty if they are not near."""
-    parts = [part for answer in wrong for part in wrong_parts(*answer)]
-    if any(output.size > LARGEST for *_, output in parts):
-        return ""
-    turned = [(case, output, read_turning(case)) for _, case, output in parts]
-    read = [_waves(case, output, table) if table else None for case, output, table in turned]
-    waves = [each for each in read if each is not None]
-    if not waves or len(waves) < len(read):
-        return ""
-    of_cos, of_sin = (
-        max(float(np.abs(found - asked).max()) for found, asked in both)
-        for both in (
-            [(each.cos, each.cos_asked) for each in waves],
-            [(each.sin, each.sin_asked) for each in waves],
-        )
-    )
-    if max(of_cos, of_sin) > NEAR:
-        return ""
-    return (
-        f"cosines are off by up to {of_cos:.1e} and sines by up to {of_sin:.1e}: the functions, or "
-        "the angles given to them, are inexact"
-    )
 
 
 def _fits(model: Model, case: Case, output: Floats, turned: Turned, *, wide: bool) -> bool:
@@ -372,7 +360,7 @@ MODELS: Mapping[str, Model] = {
 
 def _describe_read(known: Sequence[tuple[Case, Floats, Turned]]) -> str:
     """Describe cosines and sines that are read from results; empty if they tell nothing simple."""
-    read = [_waves(*answer) for answer in known]
+    read = [read_waves(*answer) for answer in known]
     waves = [each for each in read if each is not None]
     if not waves or len(waves) < len(read):
         return ""
@@ -407,7 +395,7 @@ def _are_in(dtype: str, found: Floats, asked: Floats, near: Floats) -> bool:
     return bool((is_held & (found >= least - READ) & (found <= most + READ)).all())
 
 
-def _waves(case: Case, output: Floats, turned: Turned) -> Waves | None:
+def read_waves(case: Case, output: Floats, turned: Turned) -> Waves | None:
     """Read cosines and sines from a result, the same for all leading indices: None if they differ.
 
     They are read from all leading indices together, by least squares.

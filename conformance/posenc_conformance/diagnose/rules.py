@@ -4,6 +4,7 @@ Chance and history precede known mistakes, because they can look like any of the
 wrong answers precede those of a single result.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +22,7 @@ from posenc_conformance.diagnose.diagnosis import (
 )
 from posenc_conformance.diagnose.distances import describe_distances
 from posenc_conformance.diagnose.followups import (
+    NUMBER,
     FollowUp,
     FollowUps,
     Name,
@@ -34,11 +36,12 @@ from posenc_conformance.diagnose.followups import (
     kept_from_first,
     recovered,
 )
-from posenc_conformance.diagnose.missing import describe_missing
+from posenc_conformance.diagnose.inexact import unless_larger
 from posenc_conformance.diagnose.part_of_head import describe_unturned
 from posenc_conformance.diagnose.recover import OF_MODELS, recover
 from posenc_conformance.diagnose.rows import find_rule
 from posenc_conformance.diagnose.sample import can_be_taken_apart, neighbours
+from posenc_conformance.diagnose.values import describe_missing
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import compare
@@ -53,6 +56,8 @@ STAYS = (
     "as the only call of a new instance, this call is right: earlier calls leave something behind "
     "that stays"
 )
+IN_PART = re.compile(r"in \d+ of \d+ small calls, (.*)")
+"""Words that hold for a part of small calls, as where others are right."""
 ATTEMPTS = 20
 """Number of calls that search for a rare result of a call."""
 LARGEST_READ = 2**15
@@ -239,15 +244,31 @@ def _described_alone(wrong: WrongResult) -> str:
         few = neighbours(case, output, compare(case, output).index)
         if find_rule([few])[1] is None and (words := describe_unturned(case, output)):
             return words
-        if words := recover([few], right):
-            return words
+        if words := unless_larger(recover([few], right), [(case, output)]):
+            return _only_mistake(wrong, words) or words
     if output.size > LARGEST_READ:
         words = recover([(case, output)], right, OF_MODELS)
         words = words or describe_distances([(case, output)], right)
         words = words or describe_missing([(case, output)])
     else:
         words = recover([(case, output)], right)
+        words = _only_mistake(wrong, words) or words
     return words or _only_in_this_call(wrong)
+
+
+def _only_mistake(wrong: WrongResult, words: str) -> str:
+    """Name the one mistake that explains this call, in place of numbers that hold for it alone.
+
+    Empty if several mistakes do, as others are right and tell nothing apart, or if the one has a
+    number of its own.
+    """
+    part = IN_PART.match(words)
+    if part is None or not NUMBER.search(part[1]):
+        return ""
+    fits = find_fits(wrong.case, wrong.output, largest_paired=0)
+    has_number = any(any(fit.constants) for fit in fits)
+    is_one = len({fit.deviation for fit in fits}) == 1 and not has_number
+    return _only_in_this_call(wrong) if is_one else ""
 
 
 def _only_in_this_call(wrong: WrongResult) -> str:

@@ -36,7 +36,7 @@ from posenc_conformance.families.rotary import (
     small_head,
     written_channels,
 )
-from posenc_conformance.families.rotary_tables import backward_readings, reduced, row_by_row
+from posenc_conformance.families.rotary_tables import backward_readings, forward_readings
 from posenc_conformance.judge.arrays import PRECISE, Array, Floats, fine, round_to
 from posenc_conformance.judge.bounded import Answer, Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
@@ -180,12 +180,14 @@ class Scaling:
         mistakes: Mapping[str, Mistakes],
         frequency_deviations: Mapping[str, DeviationModel] = MappingProxyType({}),
         rotation_deviations: Mapping[str, DeviationModel] = MappingProxyType({}),
+        unnamed: Sequence[Mistakes] = (),
         identify: Identify | None = None,
         many: Callable[[Case], Iterator[ArgumentDict]] | None = None,
     ) -> dict[str, CallKnowledge]:
         """Return the kit's knowledge of the three calls.
 
-        Mistakes in frequencies show in the call that returns them and in the one that rotates.
+        Mistakes in frequencies show in the call that returns them and in the one that rotates;
+        ``unnamed`` are those without an id.
         ``identify`` and ``many`` belong to the call that returns frequencies.
         """
         in_frequencies = {name: self.in_frequencies(of) for name, of in mistakes.items()}
@@ -197,6 +199,7 @@ class Scaling:
                 sweep=no_sweep,
                 sizes=self.frequency_sizes,
                 frequencies=read_as_given(self.frequencies),
+                readings=tuple(map(self.in_frequencies, unnamed)),
                 identify=identify,
                 many=many,
                 invariants=frequency_invariants,
@@ -210,7 +213,11 @@ class Scaling:
                 frequencies=self.rotation.read_frequencies,
                 invariants={**self.rotary_invariants, **rotation_invariants},
                 deviations={**in_rotation, **rotation_deviations, **self.rotary_deviations},
-                readings=(row_by_row(self.rotation), reduced(self.rotation), self.progressions),
+                readings=(
+                    *map(self.in_rotation, unnamed),
+                    *forward_readings(self.rotation),
+                    self.progressions,
+                ),
             ),
             f"{self.name}_vjp": CallKnowledge(
                 error_terms=self.rotary_terms,

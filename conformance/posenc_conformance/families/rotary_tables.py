@@ -1,6 +1,7 @@
 """Tables of an angle for each channel, and their mistakes: laid out for other pairs."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -119,6 +120,35 @@ def cut_from_wider(rotation: Rotation) -> DeviationModel:
     return models
 
 
+def as_in_whole_head(rotation: Rotation) -> DeviationModel:
+    """Make a model that predicts the first pairs of the whole head in place of fewer channels'.
+
+    Their frequencies and their partners, half a head away, are those of a head that is rotated
+    completely.
+    """
+
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
+        x, rotated = case.arguments["x"], rotary_dim(case)
+        head_dim, first = x.shape[-1], np.arange(rotated // 2)
+        is_part = "rotary_dim" in case.arguments and rotated < head_dim
+        if case.conventions["layout"] != "half" or case.call.kind == "gradient" or not is_part:
+            return
+        pairs = np.concatenate([first, first + head_dim // 2])
+        order = np.concatenate([pairs, np.setdiff1d(np.arange(head_dim), pairs)])
+        back = np.argsort(order)
+        omega = rotation.frequencies(case.with_arguments(rotary_dim=None))[: len(first)]
+        words = "matches frequencies and partners of the whole head, for its first pairs alone"
+        model = rotation.with_frequencies(case.with_arguments(x=x[..., order]), omega, words)
+
+        def terms() -> ErrorTerms:
+            own = model.terms() if model.terms else rotation.error_terms(case)
+            return ErrorTerms(own.scale[..., back], own.angle[..., back])
+
+        yield replace(model, output=model.output[..., back], terms=terms)
+
+    return models
+
+
 def row_by_row(rotation: Rotation) -> DeviationModel:
     """Make a model that predicts plain frequencies for rows before or beyond a length."""
 
@@ -156,6 +186,12 @@ def of_other_heads(rotation: Rotation) -> DeviationModel:
                 yield rotation.with_frequencies(case, omega, words)
 
     return models
+
+
+def forward_readings(rotation: Rotation) -> tuple[DeviationModel, ...]:
+    """Return models of mistakes that a forward call can make, and for which it has no id."""
+    others = reduced(rotation), tables_mixed(rotation), as_in_whole_head(rotation)
+    return row_by_row(rotation), *others
 
 
 def backward_readings(rotation: Rotation) -> tuple[DeviationModel, ...]:

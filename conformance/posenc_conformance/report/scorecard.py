@@ -1,5 +1,6 @@
 """The scorecard: a report as text for the terminal."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import log10
 from textwrap import shorten, wrap
@@ -7,7 +8,13 @@ from typing import cast
 
 from posenc_conformance.judge.verdict import TOO_LARGE
 from posenc_conformance.report.document import VERDICTS
-from posenc_conformance.report.layout import CheckEntry, Report, RowEntry, SummaryEntry
+from posenc_conformance.report.layout import (
+    CheckEntry,
+    DiagnosisEntry,
+    Report,
+    RowEntry,
+    SummaryEntry,
+)
 
 WIDTH = 100
 SCREEN = 40
@@ -273,9 +280,30 @@ def _diagnoses(report: Report) -> Iterator[str]:
             f"{item['explanation']} [{item['deviation']}], {item['failures']} of {failed} failures"
             for item in diagnosis["explained_by"]
         ]
-        left = failed - sum(item["failures"] for item in diagnosis["explained_by"])
+        raised = _raised(report, diagnosis)
+        explained += [
+            f"{diagnosis['call']}() raised {name}, {raised.count(name)} of {failed} failures"
+            for name in dict.fromkeys(raised)
+        ]
+        left = failed - len(raised) - sum(item["failures"] for item in diagnosis["explained_by"])
         if left:
             words = f"no known deviation: {diagnosis['recovered']}" * bool(diagnosis["recovered"])
             explained.append(f"{words or 'no known deviation'}, {left} of {failed} failures")
         for line in explained:
             yield f"{diagnosis['scheme']} {diagnosis['combination']}: {line}"
+
+
+def _raised(report: Report, diagnosis: DiagnosisEntry) -> list[str]:
+    """Return the names of exceptions that are failures of a call and combination.
+
+    They are no wrong results, which a deviation might explain.
+    """
+    raised = re.compile(rf"\b{diagnosis['call']}\(\) raised (\w+)")
+    names = [
+        raised.search(check["message"].partition("\n")[0])
+        for check in report["checks"]
+        if check["verdict"] in ("failed", "known")
+        and all(check[field] == diagnosis[field] for field in ("scheme", "call", "combination"))
+        and not check["explanations"]
+    ]
+    return [name[1] for name in names if name]

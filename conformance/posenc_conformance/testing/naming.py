@@ -21,9 +21,10 @@ from posenc_conformance.diagnose.diagnosis import (
     to_diagnosis,
 )
 from posenc_conformance.diagnose.given import describe_viewed
+from posenc_conformance.diagnose.inexact import unless_larger
 from posenc_conformance.diagnose.moved_axes import describe_places_on_axes
 from posenc_conformance.diagnose.part_of_head import describe_part_of_head, describe_unturned
-from posenc_conformance.diagnose.recover import CAUSES, LAST, PLACES, recover
+from posenc_conformance.diagnose.recover import CAUSES, LAST, OF_MODELS, PLACES, recover
 from posenc_conformance.diagnose.rows import (
     RULES,
     describe_only_row,
@@ -133,6 +134,7 @@ def _describe(case: Case, output: Floats, index: tuple[int, ...]) -> str:
         return unturned
     few = [sample(case, output, index, ROWS, heads=1)]
     words = words or recover(few, readers=CAUSES)
+    words = words or recover([neighbours(case, output, index)], readers=OF_MODELS)
     is_part = len(wrong) < count and not _are_all_of_one(case, wrong)
     step = _step_of_right(wrong, count)
     others = f"only one in {step}, from the first on, is right" if step else "all others are right"
@@ -141,7 +143,7 @@ def _describe(case: Case, output: Floats, index: tuple[int, ...]) -> str:
         noun = "index" if len(wrong) == 1 else "indices"
         return f"at leading {noun} {listed} {words}; {others}"
     words = words or recover(whole, readers=PLACES) or describe_only_row(case, output)
-    words = words or recover(few, readers=LAST)
+    words = words or unless_larger(recover(few, readers=LAST), whole)
     return words or f"leading indices {listed} are wrong; {others}" * (is_part and step > 0)
 
 

@@ -133,6 +133,25 @@ def positions_doubled(case: Case) -> Iterator[tuple[str, Floats]]:
     yield "matches positions multiplied by 2, and no scaling", 2 * unscaled(case.arguments, size)
 
 
+def without_limit(case: Case) -> Iterator[tuple[str, Floats]]:
+    """Predict the base that the formula gives below the original length, where it must stay.
+
+    A negative stretch has complex powers, of which code takes the real part: of the frequencies, or
+    of the base before them.
+    """
+    inputs, size = case.arguments, rotary_dim(case)
+    ratio = inputs["length"] / inputs["original_max_position_embeddings"]
+    by = complex(inputs["factor"] * ratio - (inputs["factor"] - 1))
+    if ratio >= 1 or not by:
+        return
+    words = "matches the formula of longer texts below the original length, where the base stays"
+    base = inputs["base"] * by ** (size / (size - 2))
+    share = np.arange(0, size, 2) / size
+    yield words, np.asarray((base**-share).real)
+    if by.real < 0 and base.real:
+        yield f"{words}, of a negative base", np.asarray((complex(base.real) ** -share).real)
+
+
 def other_length(case: Case, seen: float) -> Iterator[tuple[int, Floats]]:
     """Yield lengths estimated from the slowest frequency, with the frequencies of their bases."""
     inputs, size = case.arguments, rotary_dim(case)
@@ -180,4 +199,5 @@ KNOWLEDGE = SCALING.knowledge(
     },
     frequency_deviations={"kept-length": kept_length(rotating=False)},
     rotation_deviations={"kept-length": kept_length(rotating=True)},
+    unnamed=[without_limit],
 )

@@ -31,7 +31,7 @@ from posenc_conformance.families.rotary import (
     written_channels,
 )
 from posenc_conformance.families.rotary_scaling import SMALLEST_NORMAL
-from posenc_conformance.families.rotary_tables import backward_readings, reduced
+from posenc_conformance.families.rotary_tables import backward_readings, reduced, tables_mixed
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
@@ -373,7 +373,7 @@ KNOWLEDGE = {
         sweep=sweep,
         sizes=sizes,
         frequencies=ROTATION.read_frequencies,
-        readings=(reduced(ROTATION),),
+        readings=(reduced(ROTATION), tables_mixed(ROTATION)),
         invariants={
             "length": ROTATION.isometry,
             "unturned-at-zero": ROTATION.identity_at_zero,

@@ -275,6 +275,17 @@ def head_dim_frequencies(case: Case, got: Floats) -> Iterator[Prediction]:
         )
 
 
+def sections_spread(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict sections multiplied until they fill the head, which is rotated completely."""
+    pairs, head_dim = rotary_dim(case) // 2, case.arguments["x"].shape[-1]
+    times, left = divmod(head_dim // 2, pairs)
+    if times > 1 and not left:
+        yield from predict_case(
+            case.with_arguments(sections=times * case.arguments["sections"]),
+            f"matches sections {times} times as long, which fill the head: all channels turn",
+        )
+
+
 def whole_head_rotated(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict all channels rotated, those beyond the sections by time."""
     rotated, x = rotary_dim(case), case.arguments["x"]
@@ -589,6 +600,7 @@ KNOWLEDGE = {
         sizes=sizes,
         frequencies=ROTATION.read_frequencies,
         tied=(("x", -1),),
+        readings=(sections_spread,),
         invariants={
             "isometry": ROTATION.isometry,
             "identity-at-zero": ROTATION.identity_at_zero,

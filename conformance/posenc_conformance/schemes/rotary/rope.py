@@ -32,6 +32,7 @@ from posenc_conformance.families.rotary import (
     written_channels,
 )
 from posenc_conformance.families.rotary_tables import (
+    as_in_whole_head,
     backward_readings,
     cut_from_wider,
     of_other_heads,
@@ -245,6 +246,7 @@ KNOWLEDGE = {
         },
         readings=(
             part_of_an_angle,
+            as_in_whole_head(ROTATION),
             of_other_heads(ROTATION),
             cut_from_wider(ROTATION),
             reduced(ROTATION),

@@ -19,8 +19,8 @@ from posenc_conformance.families.rotary import (
     small_head,
     written_channels,
 )
-from posenc_conformance.families.rotary_tables import backward_readings
-from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.families.rotary_tables import backward_readings, forward_readings
+from posenc_conformance.judge.arrays import Floats, Ints, fine
 from posenc_conformance.judge.bounded import Answer
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import Prediction
@@ -47,12 +47,17 @@ def zeta(case: Case) -> Floats:
 
 def exponents(case: Case) -> Floats:
     """Compute the exponent of zeta for each row: [n, 1]."""
+    positions = case.arguments["positions"]
+    return exponents_at(case, positions, int(np.max(positions, initial=-1)) + 1)
+
+
+def exponents_at(case: Case, positions: Ints, length: int) -> Floats:
+    """Compute the exponents of rows at other positions, of a sequence of another length."""
     inputs = case.arguments
-    length = int(np.max(inputs["positions"], initial=-1)) + 1
     center = {"zero": 0, "ceiling": -(-length // 2), "floor": length // 2}[
         str(case.conventions["center"])
     ]
-    steps = (inputs["positions"] - center)[:, None] / inputs["scale_base"]
+    steps = (positions - center)[:, None] / inputs["scale_base"]
     return np.asarray(-steps if inputs["downscale"] else steps, dtype=np.float64)
 
 
@@ -230,6 +235,19 @@ def other_gamma(case: Case, got: Floats) -> Iterator[Prediction]:
         yield rescaled(case, other**power, f"matches a gamma of {gamma:g} in zeta, not 0.4")
 
 
+def scale_of_other_rows(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict right angles, with the scale of rows counted from the first one of the call."""
+    positions = case.arguments["positions"]
+    rows, length = np.arange(len(positions)), int(np.max(positions, initial=-1)) + 1
+    for words, places, whole in (
+        ("of rows counted from 0 in each call, around its own centre", rows, len(rows)),
+        ("of the first rows of the table, whatever the positions", rows, length),
+        ("whose centre is that of the rows of the call", positions, len(rows)),
+    ):
+        power = exponents_at(case, places, whole)
+        yield rescaled(case, zeta(case) ** power, f"matches the scale {words}; angles are right")
+
+
 def wrong_scale_base(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict another scale base."""
     claimed = case.arguments["scale_base"]
@@ -282,7 +300,7 @@ KNOWLEDGE = {
             "wrong-base": wrong_base,
             "low-precision-angles": ROTATION.low_precision_angles,
         },
-        readings=(other_gamma,),
+        readings=(other_gamma, scale_of_other_rows, *forward_readings(ROTATION)),
     ),
     "xpos_vjp": CallKnowledge(
         error_terms=BACKWARD.error_terms,

@@ -34,7 +34,7 @@ from posenc_conformance.families.rotary import (
     written_channels,
 )
 from posenc_conformance.families.rotary_scaling import SMALLEST_NORMAL, between
-from posenc_conformance.families.rotary_tables import backward_readings, reduced, row_by_row
+from posenc_conformance.families.rotary_tables import backward_readings, forward_readings
 from posenc_conformance.judge.arrays import Floats, fine
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
@@ -513,7 +513,7 @@ KNOWLEDGE = {
         sweep=sweep,
         sizes=sizes,
         frequencies=ROTATION.read_frequencies,
-        readings=(row_by_row(ROTATION), reduced(ROTATION)),
+        readings=forward_readings(ROTATION),
         invariants={
             "length": ROTATION.isometry,
             "unturned-at-zero": ROTATION.identity_at_zero,
