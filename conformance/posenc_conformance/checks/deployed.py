@@ -207,13 +207,6 @@ class _Questions(EachLayer):
             yield "window-layers", partial(self._window_layers, self.group.reach)
 
     @property
-    def _has_late_layers(self) -> bool:
-        """Whether keys of several layers at the end of the context are checked together."""
-        several = len(self.group.layers) > 1 and self.group.turns and self.group.reach is None
-        chunked = self.group.attention == "chunked"
-        return several and not (self._encoder or chunked) and can_add_up(self.engine.probe)
-
-    @property
     def _tabled(self) -> bool:
         """Whether the probe reads rows of a table, instead of keys."""
         return isinstance(self.engine.probe.plan, Tabled)

@@ -22,10 +22,10 @@ from posenc_conformance.deployed.prompts import DIGITS, LEAST_BEFORE, Prompt, wi
 from posenc_conformance.judge.arrays import DTYPES, Flags
 from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
 
-PLACES = tuple(2**power for power in range(9, 21))
+PLACES = tuple(2**power for power in range(8, 21))
 """Places after which code often takes another way: chunks of prompts, tables, windows, pages."""
-EARLY = (128, 256)
-"""Further such places for rows of tables, which short texts read too."""
+EARLY = 128
+"""Another such place for rows of tables, which short texts read too."""
 WRITTEN = ", which the engine writes,"
 PAGE = 256
 """Multiple of the usual numbers of tokens in a page of a cache."""
@@ -71,14 +71,23 @@ class KeyPlaces(Situations):
             late = (text.moved(min(place - text.key, self.length - text.length)) for text in texts)
             fitting = filter(self._fits, filter(lambda text: text.key > LEAST_BEFORE, late))
             found += [replace(text, layer=next(layers)) for text in islice(fitting, 1)]
-        return list(dict.fromkeys(map(self._with_gain, found)))
+        last = [replace(self._last_key(1), layer=next(layers))]
+        return list(dict.fromkeys(map(self._with_gain, [*found, *filter(self._fits, last)])))
+
+    def _last_key(self, steps: int) -> Prompt:
+        """Return a text whose key is as near to the end of the context as ``steps`` queries allow.
+
+        The queries follow the key, and a last token is generated, which has no query.
+        """
+        text = self._prompt(1, steps=steps)
+        return text.moved(self.length - text.length)
 
     def _late_rows(self) -> list[Prompt]:
         """Return texts whose queries read the rows of a table on both sides of many places."""
         if not isinstance(self.engine.probe.plan, Tabled):
             return []
         steps = min(FEW, self._middle.steps)
-        texts = (self._prompt(place + steps // 2, steps=steps) for place in (*EARLY, *PLACES))
+        texts = (self._prompt(place + steps // 2, steps=steps) for place in (EARLY, *PLACES))
         return [text for text in texts if self._fits(text)]
 
     def _sum_on_both_sides(self, text: Prompt, *, late: bool) -> MeasuredSum | None:
@@ -160,7 +169,7 @@ class KeyPlaces(Situations):
         """
         sums, found = list[MeasuredSum](), list[Measured]()
         for text in texts:
-            is_last = text == texts[-1]
+            is_last = text.length == self.length
             both = self._sum_on_both_sides(text, late=is_last)
             sums += [both] if both else []
             if both is None or not self._is_right_sum(both):

@@ -17,7 +17,7 @@ from posenc_conformance.deployed.keys_counted import Count, can_count, counted
 from posenc_conformance.deployed.layer_questions import is_whole, prompt_for, scores_of
 from posenc_conformance.deployed.measure import Measured, NothingRead, answers_to, measure
 from posenc_conformance.deployed.probe_checkpoint import SINKS
-from posenc_conformance.deployed.prompts import BEHIND, DIGITS, LONGEST_NEAR, Prompt
+from posenc_conformance.deployed.prompts import BEHIND, DIGITS, LONGEST_NEAR, Prompt, with_gain
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.verdict import Blocked, Outcome, Wrong
 from posenc_conformance.models.meaning import Group
@@ -37,7 +37,7 @@ TOKENS_OF_A_BATCH = 2**13
 """Largest number of tokens in one request that saves time: a bound on the memory that it needs."""
 NO_VALUES = (
     "values-missing",
-    "the heads that are read have no values, as if those of other heads were taken",
+    "the heads that are read have no values, as if those of other heads or layers were taken",
 )
 
 
@@ -183,8 +183,9 @@ class Measuring:
         """
         if not isinstance(problem, NothingRead) or self.group.window is not None:
             return Wrong(f"{self._place(prompt)}: {problem}")
-        text = f"{NO_VALUES[1]} [{NO_VALUES[0]}]\ncheck      {self._place(prompt)}: {problem}"
-        return Wrong(text, Outcome(explanations=(NO_VALUES,)))
+        why = NO_VALUES[0], f"in layer {prompt.layer}: {NO_VALUES[1]}"
+        text = f"{why[1]} [{why[0]}]\ncheck      {self._place(prompt)}: {problem}"
+        return Wrong(text, Outcome(explanations=(why,)))
 
     def _expected(self, prompt: Prompt) -> Scores:
         alike = self._of_any_layer(prompt)
@@ -211,16 +212,31 @@ class Measuring:
         if count is None or count.ratio <= 1:
             return
         prompt = measured.prompt
-        row, head = count.worst
-        expected, got = float(count.expected[row, head]), float(count.got[row, head])
-        id, words = self._sinks_off(prompt, count) or self._miscount(prompt, expected, got)
+        why = self._sinks_off(prompt, count) or self._miscount(prompt, count)
+        lines = self._of_count(prompt, count)
         raise self._named(
-            (id, words),
-            f"check      {self._place(prompt)}{when}",
+            why, f"check      {self._place(prompt)}{when}", *lines, worst=count.ratio
+        )
+
+    @staticmethod
+    def _of_count(prompt: Prompt, count: Count) -> tuple[str, str]:
+        """Return the lines of a report that say where a number of keys is wrong."""
+        row, head = count.worst
+        return (
             f"where      query at {prompt.positions[row]:,}, key at {prompt.key:,}",
             f"error      {count.ratio:.3g} times the bound of {float(count.bound[row, head]):.2g}",
-            worst=count.ratio,
         )
+
+    def _counted(self, count: Count) -> str:
+        """Say how many keys a query sees, and how many there are."""
+        row, head = count.worst
+        got, expected = float(count.got[row, head]), float(count.expected[row, head])
+        beside = ""
+        if self.engine.probe.family.sinks:
+            sink = float(np.exp(SINKS)[head])
+            got, expected = got - sink, expected - sink
+            beside = f" beside a sink that weighs {_number(sink)}"
+        return f"a query sees {_number(got)} other keys{beside}, and there are {_number(expected)}"
 
     def _named(
         self,
@@ -250,29 +266,38 @@ class Measuring:
         if first < DIGITS + 2:
             return None
         # Its last query too is written, if that of the text is: sinks may be missing there alone.
-        steps = 1 + (prompt.steps > prompt.given)
-        other = replace(self._within(first, prompt.layer), steps=steps)
+        row, _ = count.worst
+        written = row >= prompt.given > 0 or not prompt.given
+        other = replace(self._within(first, prompt.layer), steps=1 + written)
         again = self._count(self._measure(self._new(other)))
         if again is None:
             return None
-        shown, sinks = (np.exp(SINKS) + (each.got - each.expected)[-1] for each in (count, again))
-        if (np.abs(shown - sinks) > count.bound[-1] + again.bound[-1]).any():
+        shown, sinks = (
+            np.exp(SINKS) + (each.got - each.expected)[place]
+            for each, place in ((count, row), (again, -1))
+        )
+        if (np.abs(shown - sinks) > count.bound[row] + again.bound[-1]).any():
             return None
         listed, asked = (
             " and ".join(_number(float(sink)) for sink in row) for row in (shown, np.exp(SINKS))
         )
-        return "sinks-wrong", f"sinks of two heads count as {listed} keys, and they weigh {asked}"
+        words = f"sinks of two heads count as {listed} keys, and they weigh {asked}"
+        if prompt.given and (count.ratios <= 1).all(axis=1).any():
+            words += ", for queries that the engine writes" if written else ", in a prompt"
+        return "sinks-wrong", words
 
-    def _miscount(self, prompt: Prompt, expected: float, got: float) -> tuple[str, str]:
+    def _miscount(self, prompt: Prompt, count: Count) -> tuple[str, str]:
         """Name a wrong number of keys, by the window if texts within the window have the right one.
 
         Raises as ``_measure`` does.
         """
-        words = f"a query sees {_number(got)} other keys, and there are {_number(expected)}"
-        window, place = self.group.window, prompt.positions[0]
-        if window is None and got < prompt.farthest and self._sees(prompt):
-            far = f"it sees a key {prompt.farthest:,} before it"
-            return "keys-miscounted", f"{words}; {far}, and not all of those in the middle"
+        words, (row, head) = self._counted(count), count.worst
+        expected, got = float(count.expected[row, head]), float(count.got[row, head])
+        window, place = self.group.window, prompt.positions[row]
+        far = abs(place - prompt.key)
+        if window is None and got < min(expected, far) and self._sees(prompt):
+            far_words = f"it sees a key {far:,} before it"
+            return "keys-miscounted", f"{words}; {far_words}, and not all of those in the middle"
         others = {group.window for group in self.engine.model.meaning.groups if group.window}
         if window is None and any(abs(got - other) < 1.5 for other in others):
             return "window-everywhere", f"{words}, as with the window of other layers"
@@ -280,14 +305,38 @@ class Measuring:
         if first < DIGITS + 2 or prompt.length <= (window or first):
             return "keys-miscounted", words
         within = self._within(first, prompt.layer)
-        count = self._count(self._measure(self._new(within)))
-        if count is None or count.ratio > 1:
-            return "keys-miscounted", words
+        inside = self._count(self._measure(self._new(within)))
+        if inside is None or inside.ratio > 1:
+            return "keys-miscounted", words + self._of_more(inside, got - expected)
         if window is None:
             return self._miscount_of_all(prompt, words, got)
-        most = FEW if self.group.attention == "chunked" else place - window - 1
-        id = "window-ignored" if got > expected + most else "window-off"
-        return id, f"{words}, as with another window"
+        if self.group.attention == "chunked":
+            id = "window-ignored" if got > expected + FEW else "window-off"
+            return id, f"{words}, as with another window"
+        size = f"one of {round(window + got - expected):,}, not {window:,}"
+        if got > expected and self._ignores(window, prompt, written=row > 0 or not prompt.given):
+            return "window-ignored", f"{words}, as with no window"
+        return "window-off", f"{words}, as with another window: {size}"
+
+    @staticmethod
+    def _of_more(inside: Count | None, more: float) -> str:
+        """Say what one key too many means that a much shorter text has as well."""
+        is_one = abs(more - 1) < 0.1
+        if inside is None or not is_one or (np.abs(inside.got - inside.expected - 1) > 0.1).any():
+            return ""
+        return ", as if the engine put a token of its own before each text, such as <s>"
+
+    def _ignores(self, window: int, prompt: Prompt, *, written: bool) -> bool:
+        """Return whether a query sees all keys of a text that is longer than the window.
+
+        ``written`` says whether the engine writes the query. Raises as ``_measure`` does.
+        """
+        steps = 1 + written
+        most = min(self.length, window + 2 * FEW + steps + 1)
+        text = self._within(most - steps - 1, prompt.layer)
+        text = with_gain(self.engine.probe, self.group, replace(text, steps=steps))
+        count = self._count(self._measure(self._new(text)))
+        return count is not None and bool((count.got[-1] > text.positions[-1] - 1).all())
 
     def _within(self, first: int, layer: int) -> Prompt:
         """Return a text with one query at ``first``, just after its key."""
