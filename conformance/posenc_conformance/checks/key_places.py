@@ -259,6 +259,10 @@ class KeyPlaces(Situations):
         queries after them may be wrong as well.
         """
         places = {measured.prompt.key: self._place_of_key(measured) for measured in wrong}
+        if all(place == key for key, place in places.items()):
+            self._require_count_if_scored(wrong[0], "")
+            return self._of_queries(wrong[0])
+        places = {key: place for key, place in places.items() if place != key}
         derived = {key: place for key, place in places.items() if place is not None}
         keys = f"keys at {_listed([*places])}{which}"
         id, words = "keys-misplaced", f"{keys} are wrong"

@@ -86,10 +86,13 @@ class Measuring:
             distances.reverse()  # far keys all share one bucket
         return next(prompt for prompt in map(self._prompt, distances) if self._fits(prompt))
 
-    def _measure(self, prompt: Prompt) -> Measured:
-        """Measure a prompt's scores; raise Wrong if that fails, Blocked once the engine is gone."""
+    def _measure(self, prompt: Prompt, *, again: bool = True) -> Measured:
+        """Measure a prompt's scores; raise Wrong if that fails, Blocked once the engine is gone.
+
+        ``again`` is that of ``measure``.
+        """
         with self._answered(prompt):
-            measured = measure(self.engine.probe, self.engine, prompt)
+            measured = measure(self.engine.probe, self.engine, prompt, again=again)
         self.engine.answered.append(measured)
         return measured
 
@@ -145,7 +148,7 @@ class Measuring:
 
     def _read(self, prompt: Prompt, answer: Sequence[Mapping[str, float]]) -> Measured:
         """Read one of the answers to a batch."""
-        return measure(self.engine.probe, _Answered(answer, self.engine), prompt)
+        return measure(self.engine.probe, _Answered(answer), prompt, again=False)
 
     def _asked_together(
         self, prompts: Sequence[Prompt], steps: int
@@ -252,7 +255,7 @@ class Measuring:
 
     def _require_count_if_scored(self, measured: Measured, when: str) -> None:
         """Raise Wrong for a wrong number of keys, if the scores themselves are right."""
-        if not measured.lost and measured.agrees_with(self._expected(measured.prompt)):
+        if measured.agrees_with(self._expected(measured.prompt)):
             self._require_count(measured, when)
 
     def _sinks_off(self, prompt: Prompt, count: Count) -> tuple[str, str] | None:
@@ -335,8 +338,9 @@ class Measuring:
         most = min(self.length, window + 2 * FEW + steps + 1)
         text = self._within(most - steps - 1, prompt.layer)
         text = with_gain(self.engine.probe, self.group, replace(text, steps=steps))
-        count = self._count(self._measure(self._new(text)))
-        return count is not None and bool((count.got[-1] > text.positions[-1] - 1).all())
+        place = text.positions[-1]
+        count = self._count(self._measure(self._new(text))) if place > window + 1 else None
+        return count is not None and bool((count.got[-1] > place - 1).all())
 
     def _within(self, first: int, layer: int) -> Prompt:
         """Return a text with one query at ``first``, just after its key."""
@@ -379,9 +383,10 @@ class Measuring:
     def _is_right(self, measured: Measured, *, written: bool = False) -> bool:
         """Return whether scores are right; with ``written``, only those of generated queries."""
         right, count = self._expected(measured.prompt), self._count(measured)
-        if measured.lost or not (measured.ratio(right)[int(written) :] <= 1).all():
+        rows = slice(int(written), None)
+        if measured.lost or not (measured.ratio(right)[rows] <= 1).all():
             return False
-        return count is None or count.ratio <= 1
+        return count is None or bool((count.ratios[rows] <= 1).all())
 
     def _place(self, prompt: Prompt) -> str:
         return f"layer {prompt.layer} ({self.group.id}) of {self.engine.model.title}"
@@ -392,28 +397,24 @@ def _number(keys: float) -> str:
     return f"{round(keys):,}" if abs(keys - round(keys)) < 0.1 else f"{keys:,.1f}"
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Answered:
-    """A reader that returns a known answer first, and then calls the engine."""
+    """A reader with a known answer."""
 
-    answer: Sequence[Mapping[str, float]] | None
-    engine: Deployed
+    answer: Sequence[Mapping[str, float]]
 
     def read(self, prompt: Sequence[int], steps: int) -> Sequence[Mapping[str, float]]:
-        """Return the known answer the first time."""
-        answer, self.answer = self.answer, None
-        return self.engine.read(prompt, steps) if answer is None else answer
+        """Return the answer."""
+        return self.answer
 
     def read_at(
         self, texts: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
     ) -> Sequence[Sequence[Mapping[str, float]]]:
-        """Return the known answer the first time."""
-        answer, self.answer = self.answer, None
-        return self.engine.read_at(texts, places) if answer is None else [answer]
+        """Return the answer to the only text."""
+        return [self.answer]
 
     def read_after(
         self, texts: Sequence[Sequence[int]], begun: Sequence[Sequence[int]], steps: int
     ) -> Sequence[Sequence[Mapping[str, float]]]:
-        """Return the known answer the first time."""
-        answer, self.answer = self.answer, None
-        return self.engine.read_after(texts, begun, steps) if answer is None else [answer]
+        """Return the answer to the only text."""
+        return [self.answer]

@@ -65,7 +65,7 @@ class Measured:
     seen, inf for a key that leaves no weight to the neutral one."""
     lost: str = ""
     """The word that was likelier than the expected next query, which no right engine produces; the
-    queries were then measured one by one. Empty if each query followed."""
+    queries were then measured one by one, or only those up to it. Empty if each query followed."""
     logits: Floats | None = None
     """[queries, 4], in the order of ``READ``, if the engine generates tokens and has keys."""
 
@@ -89,11 +89,11 @@ class Measured:
         return np.asarray(~np.isneginf(self.values).all(axis=1))
 
 
-def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
+def measure(probe: Probe, reader: Reader, prompt: Prompt, *, again: bool = True) -> Measured:
     """Send a prompt to an engine, and read its scores.
 
     If an engine gives a key a share so large that its word is likelier than the next query, queries
-    are measured one by one, with a smaller gain.
+    are measured one by one, with a smaller gain. Without ``again``, only those up to it are read.
 
     Raises Misbehaviour for an engine that does not answer, or whose answers are not a probe's.
     """
@@ -115,18 +115,24 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
     expected = [probe.plan.words[probe.plan.following(step)] for step in prompt.measured]
     strange = ""
     if followed != expected:
-        lost = next(pair for pair in zip(followed, expected, strict=True) if pair[0] != pair[1])
+        pairs = [*zip(followed, expected, strict=True)]
+        place = next(number for number, pair in enumerate(pairs) if pair[0] != pair[1])
+        lost = pairs[place]
         if lost[0] not in READ:
             raise Misbehaviour(
                 f"where {lost[1]!r} must follow, {lost[0]!r} does: the engine reads other tokens "
                 "than it was given, or has other weights than the probe"
             )
         strange = f"{lost[0]!r} where {lost[1]!r} must follow"
-        prompt = replace(prompt, gain=probe.plan.gains[0])
-        answers = [
-            answers_to(probe, reader, replace(prompt, given=count), 1)[0]
-            for count in range(max(prompt.given, 1), prompt.steps + 1)
-        ]
+        if again:
+            prompt = replace(prompt, gain=probe.plan.gains[0])
+            answers = [
+                answers_to(probe, reader, replace(prompt, given=count), 1)[0]
+                for count in range(max(prompt.given, 1), prompt.steps + 1)
+            ]
+        else:
+            answers = answers[: place + 1]
+            prompt = replace(prompt, steps=prompt.measured[place] + 1)
     words = probe.plan.words
     named = [
         {words[probe.plan.query_token(step)], words[probe.plan.following(step)]}
