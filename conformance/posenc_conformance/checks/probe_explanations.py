@@ -23,6 +23,7 @@ from posenc_conformance.deployed.pair_rates import rates
 from posenc_conformance.deployed.pictured import angle_errors, pictures_of
 from posenc_conformance.deployed.probe_checkpoint import Probe
 from posenc_conformance.deployed.prompts import DIGITS, LONGEST_NEAR, Prompt, with_gain
+from posenc_conformance.deployed.table_ends import end_of_positions
 from posenc_conformance.judge.arrays import Flags, Floats
 from posenc_conformance.judge.verdict import Outcome, Wrong
 from posenc_conformance.models.cost import multiplier
@@ -36,13 +37,17 @@ LAYERS_MISTAKEN = ("layers-mistaken", "layers treated like those of another grou
 UNEXPLAINED = "no known mistake gives these scores"
 GIVEN_OTHERWISE = "queries that are given in the prompt are wrong, those that are written right"
 NEW_OTHERWISE = "a text is wrong when it is new, and right after another that begins alike"
-QUERIES_WRONG = ("queries-wrong", "scores are wrong, and those queries that are right place the key")
+QUERIES_WRONG = (
+    "queries-wrong",
+    "scores are wrong, and those queries that are right place the key",
+)
 WRITTEN_OTHERWISE = "queries that are written are wrong, those that are given in the prompt right"
 ROUNDED_LIKE = {"tf32": "float16"}
 """Formats of products whose significands have as many bits as those of a dtype."""
 ROUNDINGS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "float32": (
         ("tf32", "float16", "products in TF32"),
+        ("float16", "float16", "float16"),
         ("bfloat16", "bfloat16", "bfloat16"),
     ),
     "float16": (("bfloat16", "bfloat16", "bfloat16"),),
@@ -142,6 +147,10 @@ class Asked(Measuring):
             return (part,)
         if given:
             return given
+        if self.group.turns and not self._encoder:
+            end = end_of_positions(self.engine.probe, self.group, self.dtype, evidence.of_layer)
+            if end:
+                return (end,)
         if any(map(self._is_of_another, evidence.of_layer)):
             return (("earlier-answer", "gives the answer to an earlier text"),)
         if self._is_right_when_given(usual):
@@ -262,7 +271,9 @@ class Asked(Measuring):
         text = next(filter(self._fits, moved), None)
         if text is None:
             return None
-        found = np.array([self._wrong_queries(each) for each in (measured, self._measure_new(text))])
+        found = np.array(
+            [self._wrong_queries(each) for each in (measured, self._measure_new(text))]
+        )
         places = np.array([prompt.positions, text.positions])
         first = places[found].min()
         right = places[~found & found.any(axis=0)]  # of pairs that are wrong in the other text
@@ -447,7 +458,8 @@ class Asked(Measuring):
         text = with_gain(self.engine.probe, self.group, text)
         if text.length > self.length or not self._is_like(self._measure_new(text), self.group):
             return ""
-        return f"; and {text.layer} as {self.group.id}: the types of layers are exchanged"
+        treated = f"layer {text.layer} is treated as {self.group.id}"
+        return f"; {treated}: the types of layers are exchanged"
 
     def _sight(self, measured: Measured) -> tuple[str, str]:
         """Return the id and words for a mask that hides keys which should be seen."""

@@ -217,9 +217,7 @@ class Measuring:
         prompt = measured.prompt
         why = self._sinks_off(prompt, count) or self._miscount(prompt, count)
         lines = self._of_count(prompt, count)
-        raise self._named(
-            why, f"check      {self._place(prompt)}{when}", *lines, worst=count.ratio
-        )
+        raise self._named(why, f"check      {self._place(prompt)}{when}", *lines, worst=count.ratio)
 
     @staticmethod
     def _of_count(prompt: Prompt, count: Count) -> tuple[str, str]:

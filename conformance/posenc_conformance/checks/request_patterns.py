@@ -38,6 +38,10 @@ CHANGED = (
     "changes-when-repeated",
     "a text is right when it is new, and wrong after another that begins alike",
 )
+CONTINUED = (
+    "changes-when-repeated",
+    "a text is right when it is new, and wrong when it continues what the engine generated",
+)
 WRONG_IN_BATCH = (
     "wrong-in-batch",
     "a text is right alone, and wrong in one request with others",
@@ -97,7 +101,7 @@ class Situations(Asked):
         self._require_unchanged(results, when)
         if self.engine.probe.plan.writes:
             continued = [results[0], *map(self._continued, GENERATED)]
-            self._require_unchanged(continued, ", continuing what the engine generated")
+            self._require_unchanged(continued, ", continuing what the engine generated", CONTINUED)
         return self._together(results, when)
 
     def _continued(self, generated: int) -> Measured:
@@ -109,8 +113,10 @@ class Situations(Asked):
         self._send(text, generated)
         return self._measure(replace(text, given=1))
 
-    def _require_unchanged(self, results: Sequence[Measured], when: str) -> None:
-        """Raise Wrong if the first text is right, and one that begins alike is wrong.
+    def _require_unchanged(
+        self, results: Sequence[Measured], when: str, why: tuple[str, str] = CHANGED
+    ) -> None:
+        """Raise Wrong, for ``why``, if the first text is right, and one that begins alike is wrong.
 
         The wrong one must be right if nothing that begins alike was sent before.
         """
@@ -118,7 +124,7 @@ class Situations(Asked):
         if not wrong or not self._is_right(results[0]):
             return
         if self._is_right(self._measure(self._new(wrong[0].prompt))):
-            raise self._failure(wrong[0], (CHANGED,), when)
+            raise self._failure(wrong[0], (why,), when)
         self._together(wrong, when)
 
     def _alike(self, whole: Prompt) -> Iterator[Prompt]:

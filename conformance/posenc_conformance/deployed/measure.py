@@ -30,6 +30,11 @@ the query itself is likely too."""
 
 LEAST_ROUNDED = 16
 """Least number of different log-probabilities that tell their dtype."""
+DECIMALS = 2
+"""Decimals with which no score can be read: the logit of a key that has the share of one token among
+hundreds is smaller than the last of them."""
+TINY = 1e-6
+"""Largest error of a decimal number in float32, from 0 to -8."""
 LEAST_SHARE = 2.0**-24
 """The smallest share of a key in float16; where biases are measured, smaller shares count as it."""
 
@@ -151,7 +156,7 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt, *, again: bool = True)
 
 
 def _require_digits(answers: Sequence[Mapping[str, float]]) -> None:
-    """Raise Misbehaviour if all log-probabilities are numbers of bfloat16.
+    """Raise Misbehaviour if all log-probabilities are numbers of bfloat16, or have few decimals.
 
     Logits may be. But a difference of two logits has more bits than either, and where no word is
     certain, so has the logarithm of the sum.
@@ -163,6 +168,11 @@ def _require_digits(answers: Sequence[Mapping[str, float]]) -> None:
         raise Misbehaviour(
             "all log-probabilities are rounded to bfloat16, which leaves too few digits to read "
             "scores: let the engine compute them in float32, or serve the probe in float32"
+        )
+    if len(values) >= LEAST_ROUNDED and (np.abs(values - np.round(values, DECIMALS)) < TINY).all():
+        raise Misbehaviour(
+            f"all log-probabilities have at most {DECIMALS} decimals, which leaves too few digits "
+            "to read scores: let the engine print all digits"
         )
 
 
