@@ -264,6 +264,9 @@ class KeyPlaces(Situations):
             return self._of_queries(wrong[0])
         places = {key: place for key, place in places.items() if place != key}
         derived = {key: place for key, place in places.items() if place is not None}
+        single = {reading.prompt.key for reading in wrong if len(reading.values) == 1}
+        if derived and {*places} - {*derived} <= single:  # one query has many places with its score
+            places = dict[int, int | None](derived)
         keys = f"keys at {_listed([*places])}{which}"
         id, words = "keys-misplaced", f"{keys} are wrong"
         end = self._middle.positions[-1]

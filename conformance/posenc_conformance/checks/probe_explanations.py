@@ -142,20 +142,22 @@ class Asked(Measuring):
             return (like,)
         if not worst.seen.all():
             return given or (self._sight(worst),)
-        part = self._wrong_part(evidence)
+        part = self._end_of_positions(evidence) or self._wrong_part(evidence)
         if part:
             return (part,)
         if given:
             return given
-        if self.group.turns and not self._encoder:
-            end = end_of_positions(self.engine.probe, self.group, self.dtype, evidence.of_layer)
-            if end:
-                return (end,)
         if any(map(self._is_of_another, evidence.of_layer)):
             return (("earlier-answer", "gives the answer to an earlier text"),)
         if self._is_right_when_given(usual):
             return (("written-otherwise", WRITTEN_OTHERWISE),)
         return ()
+
+    def _end_of_positions(self, evidence: Evidence) -> tuple[str, str] | None:
+        """Say at which position positions end, if that explains all scores of the layer."""
+        if self._encoder or not self.group.turns:
+            return None
+        return end_of_positions(self.engine.probe, self.group, self.dtype, evidence.of_layer)
 
     def _given_alone(self, wrong: Measured) -> Explanations:
         """Say that the only query in the prompt is wrong, if those that are written are right."""

@@ -222,7 +222,7 @@ class Situations(Asked):
         the neutral key, become smaller by the same number for each query that sees it.
         """
         prompt, right = measured.prompt, self._expected(measured.prompt)
-        wrong = (measured.ratio(right) > 1).any(axis=1)
+        wrong = self._wrong_queries(measured)
         if not self.group.turns or self.engine.probe.score_cap is not None or not wrong.any():
             return ""
         with np.errstate(invalid="ignore"):  # keys that are not seen

@@ -31,7 +31,7 @@ the query itself is likely too."""
 LEAST_ROUNDED = 16
 """Least number of different log-probabilities that tell their dtype."""
 DECIMALS = 2
-"""Decimals with which no score can be read: the logit of a key that has the share of one token among
+"""Decimals with which no score can be read: the logit of a key with the share of one token among
 hundreds is smaller than the last of them."""
 TINY = 1e-6
 """Largest error of a decimal number in float32, from 0 to -8."""
