@@ -155,6 +155,14 @@ class StandsStillLate(Served):
         return np.minimum(found, 255) if count == 1 else found
 
 
+class StepsBackLate(Served):
+    """Counts from 260 on as if 50 tokens had gone."""
+
+    def positions(self, start: int, count: int, ends: int) -> Array:
+        found = super().positions(start, count, ends)
+        return found - 50 * (found > 259) if count == 1 else found
+
+
 class FiveStill(Served):
     """Does not rotate the last pairs."""
 
@@ -292,7 +300,8 @@ WRONG: tuple[tuple[type[Engine], str, str, str], ...] = (
     (FullAsSliding, "gemma3_text", "distance-507", "another group: 3 as sliding [layers-mis"),
     (NoSinksInPrompt, "gpt_oss", "distance-1[", "count as 0 and 0 keys"),
     (NoSinksInPrompt, "gpt_oss", "distance-1[", "148.4, in a prompt [sinks-wrong]"),
-    (StandsStillLate, "llama-far", "distance-1[", "the engine writes beyond 255 are wrong"),
+    (StandsStillLate, "llama-far", "distance-1[", "get the last one, in what the engine writes"),
+    (StepsBackLate, "llama-far", "distance-1[", "that the engine writes beyond 259 are wrong"),
     (FiveStill, "llama-far", "distance-1[", "[pairs-wrong]"),
     (Wraps, "llama-far", "distance-1[", "positions from 260 on start anew [positions-wrapped]"),
     (Ends, "llama-far", "distance-1[", "positions from 260 on get the last one [positions-cl"),

@@ -300,9 +300,12 @@ class KeyPlaces(Situations):
         return bool((np.abs(measured.values) <= self._expected(measured.prompt).bound).all())
 
     def _place_of_key(self, measured: Measured) -> int | None:
-        """Return the position of a key, from all queries or from those that are generated."""
+        """Return the position of a key, from all queries or from those that are generated.
+
+        A single one is not enough for that: it has a position of its own that may be wrong.
+        """
         prompt, readings = measured.prompt, [measured]
-        if 0 < prompt.given < prompt.steps:
+        if 0 < prompt.given < prompt.steps - 1:
             later = replace(prompt, given=prompt.given + 1)
             readings.append(Measured(later, measured.values[1:]))
         places = map(self._place_by, readings)

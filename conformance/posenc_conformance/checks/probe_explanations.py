@@ -157,7 +157,10 @@ class Asked(Measuring):
         """Say at which position positions end, if that explains all scores of the layer."""
         if self._encoder or not self.group.turns:
             return None
-        return end_of_positions(self.engine.probe, self.group, self.dtype, evidence.of_layer)
+        end = end_of_positions(self.engine.probe, self.group, self.dtype, evidence.of_layer)
+        if end and self._is_right_when_given(evidence.usual):
+            return end[0], f"{end[1]}, in what the engine writes"
+        return end
 
     def _given_alone(self, wrong: Measured) -> Explanations:
         """Say that the only query in the prompt is wrong, if those that are written are right."""
