@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -224,22 +223,16 @@ class ValuesOfFirst(Served):
     """Takes keys and values of the first layer in the second one."""
 
     def attention(self, x: Array, layer: int, where: Array, cache: Cache) -> Array:
-        self.first = cache if layer == 0 else Cache()
-        return super().attention(x, layer, where, OfFirst(cache) if layer == 1 else cache)
+        if layer == 1:
+            cache = OfFirst(cache.tokens, cache.keys, cache.values)
+        return super().attention(x, layer, where, cache)
 
 
-@dataclass
-class OfFirst:
+class OfFirst(Cache):
     """A cache whose second layer is the first one."""
 
-    cache: Cache
-
-    @property
-    def tokens(self) -> list[int]:
-        return self.cache.tokens
-
     def extend(self, layer: int, keys: Array, values: Array) -> tuple[Array, Array]:
-        return self.cache.keys[0], self.cache.values[0]
+        return self.keys[0], self.values[0]
 
 
 class HalfCache(Served):
@@ -250,7 +243,7 @@ class HalfCache(Served):
 
 
 def decimals(count: int) -> type[Served]:
-    """Return an engine that prints log-probabilities with so many decimals."""
+    """Return an engine that prints log-probabilities with ``count`` decimals."""
 
     class Printed(Served):
         def complete(self, prompt: Text, steps: int) -> Iterator[dict[str, float]]:
@@ -307,7 +300,12 @@ WRONG: tuple[tuple[type[Engine], str, str, str], ...] = (
     (Ends, "llama-far", "distance-1[", "positions from 260 on get the last one [positions-cl"),
     (PartsTwice, "llama-far", "every-key", "[given-otherwise]"),
     (PartBefore, "llama-far", "distance-777", "[given-otherwise]"),
-    (usual_base(4), "llama-deep", "reused-layers", "in layer 4 (heads 0 and 1): matches the base 10,000"),
+    (
+        usual_base(4),
+        "llama-deep",
+        "reused-layers",
+        "in layer 4 (heads 0 and 1): matches the base 10,000",
+    ),
     (LastChannels, "glm", "distance-1[", "others may be rotated [not-turned]"),
     (Begins, "llama-far", "distance-1[", "as if the engine put a token of its own before"),
     (Begins, "llama-far", "distance-507", "there are 495, as if the engine put"),
@@ -318,7 +316,7 @@ WRONG: tuple[tuple[type[Engine], str, str, str], ...] = (
     (SeesPaddingLater, "llama-far", "one-batch", "others: queries that it writes see padding"),
     (PaddingOfFirst, "llama-far", "one-batch", "got        a query sees "),
 )
-LONG = {PartsTwice: 1024, PartBefore: 1024}
+LONG: Mapping[type[Engine], int] = {PartsTwice: 1024, PartBefore: 1024}
 """Tokens of the longest text, for mistakes that begin in the third part of a prompt."""
 
 

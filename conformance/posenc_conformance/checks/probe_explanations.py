@@ -7,7 +7,6 @@ import numpy as np
 
 from posenc_conformance.checks.model_adapter import page_of
 from posenc_conformance.checks.probe_measurements import (
-    FEW,
     Measuring,
 )
 from posenc_conformance.deployed.engine import can_cache, with_cache
@@ -22,12 +21,11 @@ from posenc_conformance.deployed.pair_rates import described as described_rates
 from posenc_conformance.deployed.pair_rates import rates
 from posenc_conformance.deployed.pictured import angle_errors, pictures_of
 from posenc_conformance.deployed.probe_checkpoint import Probe
-from posenc_conformance.deployed.prompts import DIGITS, LONGEST_NEAR, Prompt, with_gain
+from posenc_conformance.deployed.prompts import DIGITS, LONGEST_NEAR, Prompt
 from posenc_conformance.deployed.table_ends import end_of_positions
 from posenc_conformance.judge.arrays import Flags, Floats
 from posenc_conformance.judge.verdict import Outcome, Wrong
 from posenc_conformance.models.cost import multiplier
-from posenc_conformance.models.meaning import Group
 
 TEXTS = 3
 """Number of texts in one request, enough to show that each gets its own answer."""
@@ -424,47 +422,6 @@ class Asked(Measuring):
                 id, words = self._sight(evidence.worst)
             return id, words + self._exchange(group)
         return None
-
-    @property
-    def _other_groups(self) -> list[Group]:
-        """The model's other groups of layers with heads of the same size that rotate."""
-        own = self.group
-        if not own.turns:
-            return []
-        size = own.parameters["head_dim"]
-        groups = (group for group in self.engine.model.meaning.groups if group.turns)
-        return [
-            group for group in groups if group.id != own.id and group.parameters["head_dim"] == size
-        ]
-
-    def _is_like(self, measured: Measured, group: Group) -> bool:
-        """Return whether a reading has the scores and the window of a group."""
-        reach = np.inf if group.reach is None else group.reach
-        sees = np.abs(np.array(measured.prompt.distances)) <= reach
-        off = measured.ratio(scores_of(self.engine.probe, group, measured.prompt, self.dtype))
-        return bool((measured.seen == sees).all() and (off[sees] <= 1).all())
-
-    def _scores_alike(self, prompt: Prompt, group: Group) -> bool:
-        """Return whether a group's scores are those of this group, apart from a window."""
-        other = scores_of(self.engine.probe, group, prompt, self.dtype)
-        return np.array_equal(other.values, self._expected(prompt).values)
-
-    def _exchange(self, group: Group) -> str:
-        """Say that two groups are exchanged, if a layer of the other is treated like this one's.
-
-        The text has a key that one of their windows hides. Raises as ``_measure`` does.
-        """
-        reaches = [each.reach for each in (self.group, group) if each.reach is not None]
-        if not reaches or self.group.reach == group.reach:
-            return ""
-        text = self._prompt(1, steps=1)
-        text = text.moved(max(0, min(reaches) + FEW + DIGITS - text.first))
-        text = replace(text, key=text.first - min(reaches) - FEW, layer=group.layers[0])
-        text = with_gain(self.engine.probe, self.group, text)
-        if text.length > self.length or not self._is_like(self._measure_new(text), self.group):
-            return ""
-        treated = f"layer {text.layer} is treated as {self.group.id}"
-        return f"; {treated}: the types of layers are exchanged"
 
     def _sight(self, measured: Measured) -> tuple[str, str]:
         """Return the id and words for a mask that hides keys which should be seen."""
