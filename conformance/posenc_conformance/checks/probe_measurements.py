@@ -338,7 +338,7 @@ class Measuring:
         text = with_gain(self.engine.probe, self.group, replace(text, steps=steps))
         place = text.positions[-1]
         count = self._count(self._measure(self._new(text))) if place > window + 1 else None
-        return count is not None and bool((count.got[-1] > place - 1).all())
+        return count is not None and bool((count.got - count.expected)[-1].min() > place - window)
 
     def _within(self, first: int, layer: int) -> Prompt:
         """Return a text with one query at ``first``, just after its key."""
