@@ -95,7 +95,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "type": int,
         "default": 0,
         "help": "for an engine that serves a probe: tokens of the longest text that it is given "
-        "(default: 4352)",
+        "(at least 512; default: 4352)",
     },
     "precision": {
         "action": "store_true",

@@ -10,7 +10,7 @@ import numpy as np
 from posenc_conformance.checks import Check, Extent, Options
 from posenc_conformance.checks.each_layer import EachLayer, no_farther
 from posenc_conformance.checks.model_adapter import turned_groups
-from posenc_conformance.checks.probe_explanations import CAUSAL, ROUNDED_LIKE
+from posenc_conformance.checks.probe_explanations import CAUSAL, LAYERS_MISTAKEN, ROUNDED_LIKE
 from posenc_conformance.checks.probe_measurements import FEW
 from posenc_conformance.checks.request_patterns import BY_LENGTH
 from posenc_conformance.deployed.engine import PRODUCTS, Deployed
@@ -207,13 +207,6 @@ class _Questions(EachLayer):
             yield "window-layers", partial(self._window_layers, self.group.reach)
 
     @property
-    def _has_late_layers(self) -> bool:
-        """Whether keys of several layers at the end of the context are checked together."""
-        several = len(self.group.layers) > 1 and self.group.turns and self.group.reach is None
-        chunked = self.group.attention == "chunked"
-        return several and not (self._encoder or chunked) and can_add_up(self.engine.probe)
-
-    @property
     def _tabled(self) -> bool:
         """Whether the probe reads rows of a table, instead of keys."""
         return isinstance(self.engine.probe.plan, Tabled)
@@ -297,8 +290,7 @@ class _Questions(EachLayer):
             raise self._failure(wrong[0], self._in_layers(known, [*mistaken]), "")
         if mistaken:
             listed = ", ".join(f"{layer} as {name}" for layer, name in mistaken.items())
-            words = f"layers treated like those of another group: {listed}"
-            raise self._named(("layers-mistaken", words))
+            raise self._named((LAYERS_MISTAKEN[0], f"{LAYERS_MISTAKEN[1]}: {listed}"))
         return self._together(measurements)
 
     def _at_window(self, reach: int) -> Prompt:
@@ -331,6 +323,8 @@ class _Questions(EachLayer):
             f"it should see {reach + 1:,}"
         )
         id = "window-ignored" if beyond else "window-off"
+        if beyond and all(self._scores_alike(prompt, group) for group in self._other_groups):
+            words += "".join(self._exchange(group) for group in self._other_groups[:1])
         raise self._named(
             (id, words),
             f"check      {self._place(prompt)}",

@@ -44,8 +44,28 @@ class EachLayer(KeyPlaces):
 
     def _late_layers(self) -> Outcome:
         """Check the scores of each layer at the end of the context, as ``_each_layer`` does."""
-        alone = replace(self._middle, steps=min(FEW, self._middle.steps))
-        return self._each_layer(alone.moved(self.length - alone.length), self._measure_sum_late)
+        return self._each_layer(self._last_keys, self._measure_sum_late)
+
+    @property
+    def _last_keys(self) -> Prompt:
+        """The text whose key is at the end of the context, with the fewest queries for a sum.
+
+        A single one gives the keys of some layers too small a weight among those of all.
+        """
+        return self._last_key(min(2, self._middle.steps))
+
+    @property
+    def _has_late_layers(self) -> bool:
+        """Whether keys of several layers at the end of the context are checked together.
+
+        Those with a window only if one text can check several: their windows have late texts too.
+        """
+        several = len(self.group.layers) > 1 and self.group.turns and not self._encoder
+        if not several or self.group.attention == "chunked" or not can_add_up(self.engine.probe):
+            return False
+        if self.group.reach is None:
+            return True
+        return self._together_in(self._fewest_texts(self._last_keys), _unseen) > 0
 
     def _each_layer(
         self, alone: Prompt, measure: Callable[[Prompt], MeasuredSum] | None = None
@@ -85,7 +105,9 @@ class EachLayer(KeyPlaces):
             tokens = alone.length + TOKENS_OF_A_STEP * steps
             return math.ceil(len(self.group.layers) / count) * tokens
 
-        numbers = [alone.steps, *(n for n in (2 * FEW, most) if alone.steps < n <= most)]
+        numbers = [alone.steps]
+        if alone.key < alone.first - 1:  # more queries move a key from the end of the context
+            numbers += [n for n in (2 * FEW, most) if alone.steps < n <= most]
         return partial(text, min(numbers, key=cost))
 
     def _reused_layers(self) -> Outcome:
@@ -111,6 +133,8 @@ class EachLayer(KeyPlaces):
         if wrong and self._is_right(self._measure(self._new(wrong[0].prompt))):
             layers = [reading.prompt.layer for reading in wrong]
             raise self._failure(wrong[0], self._in_layers((CHANGED,), layers), AGAIN)
+        if wrong:
+            return self._together(found, AGAIN)
         of_sums = self._of_sums(sums)
         return self._together(found, AGAIN) if found else of_sums
 

@@ -22,10 +22,10 @@ from posenc_conformance.deployed.prompts import DIGITS, LEAST_BEFORE, Prompt, wi
 from posenc_conformance.judge.arrays import DTYPES, Flags
 from posenc_conformance.judge.verdict import Blocked, NotClaimed, Outcome, Wrong
 
-PLACES = tuple(2**power for power in range(9, 21))
+PLACES = tuple(2**power for power in range(8, 21))
 """Places after which code often takes another way: chunks of prompts, tables, windows, pages."""
-EARLY = (128, 256)
-"""Further such places for rows of tables, which short texts read too."""
+EARLY = 128
+"""Another such place for rows of tables, which short texts read too."""
 WRITTEN = ", which the engine writes,"
 PAGE = 256
 """Multiple of the usual numbers of tokens in a page of a cache."""
@@ -71,14 +71,23 @@ class KeyPlaces(Situations):
             late = (text.moved(min(place - text.key, self.length - text.length)) for text in texts)
             fitting = filter(self._fits, filter(lambda text: text.key > LEAST_BEFORE, late))
             found += [replace(text, layer=next(layers)) for text in islice(fitting, 1)]
-        return list(dict.fromkeys(map(self._with_gain, found)))
+        last = [replace(self._last_key(1), layer=next(layers))]
+        return list(dict.fromkeys(map(self._with_gain, [*found, *filter(self._fits, last)])))
+
+    def _last_key(self, steps: int) -> Prompt:
+        """Return a text whose key is as near to the end of the context as ``steps`` queries allow.
+
+        The queries follow the key, and a last token is generated, which has no query.
+        """
+        text = self._prompt(1, steps=steps)
+        return text.moved(self.length - text.length)
 
     def _late_rows(self) -> list[Prompt]:
         """Return texts whose queries read the rows of a table on both sides of many places."""
         if not isinstance(self.engine.probe.plan, Tabled):
             return []
         steps = min(FEW, self._middle.steps)
-        texts = (self._prompt(place + steps // 2, steps=steps) for place in (*EARLY, *PLACES))
+        texts = (self._prompt(place + steps // 2, steps=steps) for place in (EARLY, *PLACES))
         return [text for text in texts if self._fits(text)]
 
     def _sum_on_both_sides(self, text: Prompt, *, late: bool) -> MeasuredSum | None:
@@ -160,7 +169,7 @@ class KeyPlaces(Situations):
         """
         sums, found = list[MeasuredSum](), list[Measured]()
         for text in texts:
-            is_last = text == texts[-1]
+            is_last = text.length == self.length
             both = self._sum_on_both_sides(text, late=is_last)
             sums += [both] if both else []
             if both is None or not self._is_right_sum(both):
@@ -250,7 +259,14 @@ class KeyPlaces(Situations):
         queries after them may be wrong as well.
         """
         places = {measured.prompt.key: self._place_of_key(measured) for measured in wrong}
+        if all(place == key for key, place in places.items()):
+            self._require_count_if_scored(wrong[0], "")
+            return self._of_queries(wrong[0])
+        places = {key: place for key, place in places.items() if place != key}
         derived = {key: place for key, place in places.items() if place is not None}
+        single = {reading.prompt.key for reading in wrong if len(reading.values) == 1}
+        if derived and {*places} - {*derived} <= single:  # one query has many places with its score
+            places = dict[int, int | None](derived)
         keys = f"keys at {_listed([*places])}{which}"
         id, words = "keys-misplaced", f"{keys} are wrong"
         end = self._middle.positions[-1]
@@ -284,9 +300,12 @@ class KeyPlaces(Situations):
         return bool((np.abs(measured.values) <= self._expected(measured.prompt).bound).all())
 
     def _place_of_key(self, measured: Measured) -> int | None:
-        """Return the position of a key, from all queries or from those that are generated."""
+        """Return the position of a key, from all queries or from those that are generated.
+
+        A single one is not enough for that: it has a position of its own that may be wrong.
+        """
         prompt, readings = measured.prompt, [measured]
-        if 0 < prompt.given < prompt.steps:
+        if 0 < prompt.given < prompt.steps - 1:
             later = replace(prompt, given=prompt.given + 1)
             readings.append(Measured(later, measured.values[1:]))
         places = map(self._place_by, readings)

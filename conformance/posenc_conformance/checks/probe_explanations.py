@@ -21,8 +21,9 @@ from posenc_conformance.deployed.pair_rates import described as described_rates
 from posenc_conformance.deployed.pair_rates import rates
 from posenc_conformance.deployed.pictured import angle_errors, pictures_of
 from posenc_conformance.deployed.probe_checkpoint import Probe
-from posenc_conformance.deployed.prompts import LONGEST_NEAR, Prompt
-from posenc_conformance.judge.arrays import Floats
+from posenc_conformance.deployed.prompts import DIGITS, LONGEST_NEAR, Prompt
+from posenc_conformance.deployed.table_ends import end_of_positions
+from posenc_conformance.judge.arrays import Flags, Floats
 from posenc_conformance.judge.verdict import Outcome, Wrong
 from posenc_conformance.models.cost import multiplier
 
@@ -30,14 +31,21 @@ TEXTS = 3
 """Number of texts in one request, enough to show that each gets its own answer."""
 ROWS_LISTED = 4
 """Number of rows that a description lists."""
+LAYERS_MISTAKEN = ("layers-mistaken", "layers treated like those of another group")
 UNEXPLAINED = "no known mistake gives these scores"
 GIVEN_OTHERWISE = "queries that are given in the prompt are wrong, those that are written right"
+NEW_OTHERWISE = "a text is wrong when it is new, and right after another that begins alike"
+QUERIES_WRONG = (
+    "queries-wrong",
+    "scores are wrong, and those queries that are right place the key",
+)
 WRITTEN_OTHERWISE = "queries that are written are wrong, those that are given in the prompt right"
 ROUNDED_LIKE = {"tf32": "float16"}
 """Formats of products whose significands have as many bits as those of a dtype."""
 ROUNDINGS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "float32": (
         ("tf32", "float16", "products in TF32"),
+        ("float16", "float16", "float16"),
         ("bfloat16", "bfloat16", "bfloat16"),
     ),
     "float16": (("bfloat16", "bfloat16", "bfloat16"),),
@@ -115,7 +123,7 @@ class Asked(Measuring):
         """Return the known mistakes, or the roundings, that explain all measurements."""
         engine, worst = self.engine, evidence.worst
         if worst.lost and self._is_right(replace(worst, lost="")):
-            return (("written-otherwise", WRITTEN_OTHERWISE),)
+            return (self._of_lost(worst.prompt),)
         readings, of_layer = evidence.readings, evidence.of_layer
         fits = explain(engine.probe, engine.model, self.group, self.dtype, readings)
         rounding = self._roundings(readings, fits)
@@ -127,19 +135,51 @@ class Asked(Measuring):
     def _symptoms(self, evidence: Evidence) -> Explanations:
         """Say what is right beside wrong scores that no known mistake explains."""
         worst, usual = evidence.worst, evidence.usual
+        given = self._given_alone(worst)
+        if not given and (like := self._like_others(evidence)):
+            return (like,)
         if not worst.seen.all():
-            return (self._sight(worst),)
-        part = self._wrong_part(evidence)
+            return given or (self._sight(worst),)
+        part = self._end_of_positions(evidence) or self._wrong_part(evidence)
         if part:
             return (part,)
-        one_given = worst.prompt.given == 1 and not self._encoder
-        if one_given and self._is_right(worst, written=True):
-            return (("given-otherwise", GIVEN_OTHERWISE),)
+        if given:
+            return given
         if any(map(self._is_of_another, evidence.of_layer)):
             return (("earlier-answer", "gives the answer to an earlier text"),)
         if self._is_right_when_given(usual):
             return (("written-otherwise", WRITTEN_OTHERWISE),)
         return ()
+
+    def _end_of_positions(self, evidence: Evidence) -> tuple[str, str] | None:
+        """Say at which position positions end, if that explains all scores of the layer."""
+        if self._encoder or not self.group.turns:
+            return None
+        end = end_of_positions(self.engine.probe, self.group, self.dtype, evidence.of_layer)
+        if end and self._is_right_when_given(evidence.usual):
+            return end[0], f"{end[1]}, in what the engine writes"
+        return end
+
+    def _given_alone(self, wrong: Measured) -> Explanations:
+        """Say that the only query in the prompt is wrong, if those that are written are right."""
+        count, several = wrong.prompt.given, len(wrong.values) > 1
+        if count == 1 and several and not self._encoder and self._is_right(wrong, written=True):
+            return (("given-otherwise", GIVEN_OTHERWISE),)
+        return ()
+
+    def _of_queries(self, wrong: Measured) -> Explanations:
+        """Say which queries are wrong if some of them show that the key is at its place."""
+        return self._given_alone(wrong) or (QUERIES_WRONG,)
+
+    def _of_lost(self, prompt: Prompt) -> tuple[str, str]:
+        """Say what is wrong with a text whose queries are right when they are asked one by one.
+
+        Each such text begins like the one before it, so the first query is asked in a new text.
+        """
+        first = replace(prompt, steps=max(prompt.given, 1))
+        if self._is_right(self._measure(self._new(first), again=False)):
+            return "written-otherwise", WRITTEN_OTHERWISE
+        return "changes-when-repeated", NEW_OTHERWISE
 
     def _in_layers(self, known: Explanations, layers: Sequence[int]) -> Explanations:
         """Return explanations that say in which layers they apply, and in which heads of one."""
@@ -202,12 +242,14 @@ class Asked(Measuring):
         The first one alone could also be wrong because its query is given in the prompt.
         """
         plan, prompt = self.engine.probe.plan, measured.prompt
-        wrong = np.flatnonzero((measured.ratio(self._expected(prompt)) > 1).any(axis=1))
+        wrong = np.flatnonzero(self._wrong_queries(measured))
         if not (self.group.turns and 0 < 2 * len(wrong) <= len(measured.values)):
             return None
         second = replace(prompt, steps=2, given=2)
         if [*wrong] == [0] and not self._is_right(self._measure(self._new(second))):
             return None
+        if late := self._late_queries(measured):
+            return late
         sizes = self.engine.probe.query_sizes * np.array([1.0, 0.0])
         still = np.abs(measured.values[wrong] - sizes) <= self._expected(prompt).bound[wrong]
         changed = None if still.all() else self._rates(measured)
@@ -216,6 +258,32 @@ class Asked(Measuring):
         listed = ", ".join(str(plan.order[prompt.measured[row]]) for row in wrong)
         how = "not rotated" if still.all() else "wrong"
         return "pairs-wrong", f"in each head pairs {listed} are {how}, and all others right"
+
+    def _wrong_queries(self, measured: Measured) -> Flags:
+        """Return which queries are wrong."""
+        return np.asarray((measured.ratio(self._expected(measured.prompt)) > 1).any(axis=1))
+
+    def _late_queries(self, measured: Measured) -> tuple[str, str] | None:
+        """Say from where on queries are wrong, if pairs that are wrong there are right before.
+
+        Each pair is asked at one place of a text, so a text with other places tells them apart.
+        """
+        prompt = measured.prompt
+        half = (prompt.steps + 1) // 2
+        moved = (prompt.moved(by) for by in (half, -half) if prompt.neutral + by >= DIGITS)
+        text = next(filter(self._fits, moved), None)
+        if text is None:
+            return None
+        found = np.array(
+            [self._wrong_queries(each) for each in (measured, self._measure_new(text))]
+        )
+        places = np.array([prompt.positions, text.positions])
+        first = places[found].min()
+        right = places[~found & found.any(axis=0)]  # of pairs that are wrong in the other text
+        if not right.size or right.max() >= first:
+            return None
+        whose = " that the engine writes" * self._is_right_when_given(measured)
+        return "late-positions-wrong", f"queries{whose} beyond {first - 1:,} are wrong in all pairs"
 
     def _rates(self, measured: Measured) -> Mapping[int, float] | None:
         """Return how many times as fast as it should each wrong pair rotates, if that is known."""
@@ -339,6 +407,22 @@ class Asked(Measuring):
         first, second = (self._expected(measured.prompt).values for measured in (earlier, later))
         return not np.allclose(first, second)
 
+    def _like_others(self, evidence: Evidence) -> tuple[str, str] | None:
+        """Say as which other group's a layer is treated, if that explains all scores and windows.
+
+        If groups differ in their windows alone, the mistake is that of a window.
+        """
+        readings, layer = evidence.of_layer, evidence.worst.prompt.layer
+        for group in self._other_groups:
+            if not all(self._is_like(reading, group) for reading in readings):
+                continue
+            id, words = LAYERS_MISTAKEN
+            words = f"{words}: {layer} as {group.id}"
+            if all(self._scores_alike(reading.prompt, group) for reading in readings):
+                id, words = self._sight(evidence.worst)
+            return id, words + self._exchange(group)
+        return None
+
     def _sight(self, measured: Measured) -> tuple[str, str]:
         """Return the id and words for a mask that hides keys which should be seen."""
         if measured.prompt.key > measured.prompt.positions[0] and not self._sees_ahead():
@@ -376,22 +460,27 @@ class Asked(Measuring):
         where = f"query at {query:,}"
         if not isinstance(plan, Tabled):
             where += f", key at {prompt.key:,}: distance {query - prompt.key:,}"
-        text = [
-            f"{explanations[0][1]} [{explanations[0][0]}]" if explanations else UNEXPLAINED,
-            f"check      {self._place(prompt)}{when}",
+        lines = [
             f"where      {plan.named(pair)}, {where}",
             f"expected   {self._in_words(prompt, row, right.values[row])}",
             f"got        {self._in_words(prompt, row, measured.values[row])}",
             f"error      {ratio[row]:.3g} times the bound of {bound:.2g}",
             f"wrong      {np.count_nonzero(ratio > 1)} of {len(ratio)} {plan.asks}",
-            *(
-                [f"but        {measured.lost}, before they were asked one by one"]
-                * bool(measured.lost)
-            ),
+        ]
+        worst, count = float(ratio[row]), self._count(measured)
+        if worst <= 1 and not measured.lost and count is not None and count.ratio > 1:
+            worst = count.ratio
+            lines = [f"got        {self._counted(count)}", *self._of_count(prompt, count)]
+        if measured.lost:
+            lines.append(f"but        {measured.lost}")
+        text = [
+            f"{explanations[0][1]} [{explanations[0][0]}]" if explanations else UNEXPLAINED,
+            f"check      {self._place(prompt)}{when}",
+            *lines,
             f"see        {page_of(self.engine.model)}",
         ]
         pictures = pictures_of(self.engine.probe, self._judged(), (measured, right))
-        outcome = Outcome(worst=float(ratio[row]), explanations=explanations, pictures=pictures)
+        outcome = Outcome(worst=worst, explanations=explanations, pictures=pictures)
         return Wrong("\n".join(text), outcome)
 
     def _in_words(self, prompt: Prompt, row: int, scores: Floats) -> str:

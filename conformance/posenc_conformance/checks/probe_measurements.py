@@ -17,7 +17,7 @@ from posenc_conformance.deployed.keys_counted import Count, can_count, counted
 from posenc_conformance.deployed.layer_questions import is_whole, prompt_for, scores_of
 from posenc_conformance.deployed.measure import Measured, NothingRead, answers_to, measure
 from posenc_conformance.deployed.probe_checkpoint import SINKS
-from posenc_conformance.deployed.prompts import BEHIND, DIGITS, LONGEST_NEAR, Prompt
+from posenc_conformance.deployed.prompts import BEHIND, DIGITS, LONGEST_NEAR, Prompt, with_gain
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.verdict import Blocked, Outcome, Wrong
 from posenc_conformance.models.meaning import Group
@@ -37,7 +37,7 @@ TOKENS_OF_A_BATCH = 2**13
 """Largest number of tokens in one request that saves time: a bound on the memory that it needs."""
 NO_VALUES = (
     "values-missing",
-    "the heads that are read have no values, as if those of other heads were taken",
+    "the heads that are read have no values, as if those of other heads or layers were taken",
 )
 
 
@@ -86,10 +86,13 @@ class Measuring:
             distances.reverse()  # far keys all share one bucket
         return next(prompt for prompt in map(self._prompt, distances) if self._fits(prompt))
 
-    def _measure(self, prompt: Prompt) -> Measured:
-        """Measure a prompt's scores; raise Wrong if that fails, Blocked once the engine is gone."""
+    def _measure(self, prompt: Prompt, *, again: bool = True) -> Measured:
+        """Measure a prompt's scores; raise Wrong if that fails, Blocked once the engine is gone.
+
+        ``again`` is that of ``measure``.
+        """
         with self._answered(prompt):
-            measured = measure(self.engine.probe, self.engine, prompt)
+            measured = measure(self.engine.probe, self.engine, prompt, again=again)
         self.engine.answered.append(measured)
         return measured
 
@@ -145,7 +148,7 @@ class Measuring:
 
     def _read(self, prompt: Prompt, answer: Sequence[Mapping[str, float]]) -> Measured:
         """Read one of the answers to a batch."""
-        return measure(self.engine.probe, _Answered(answer, self.engine), prompt)
+        return measure(self.engine.probe, _Answered(answer), prompt, again=False)
 
     def _asked_together(
         self, prompts: Sequence[Prompt], steps: int
@@ -183,8 +186,9 @@ class Measuring:
         """
         if not isinstance(problem, NothingRead) or self.group.window is not None:
             return Wrong(f"{self._place(prompt)}: {problem}")
-        text = f"{NO_VALUES[1]} [{NO_VALUES[0]}]\ncheck      {self._place(prompt)}: {problem}"
-        return Wrong(text, Outcome(explanations=(NO_VALUES,)))
+        why = NO_VALUES[0], f"in layer {prompt.layer}: {NO_VALUES[1]}"
+        text = f"{why[1]} [{why[0]}]\ncheck      {self._place(prompt)}: {problem}"
+        return Wrong(text, Outcome(explanations=(why,)))
 
     def _expected(self, prompt: Prompt) -> Scores:
         alike = self._of_any_layer(prompt)
@@ -211,16 +215,29 @@ class Measuring:
         if count is None or count.ratio <= 1:
             return
         prompt = measured.prompt
+        why = self._sinks_off(prompt, count) or self._miscount(prompt, count)
+        lines = self._of_count(prompt, count)
+        raise self._named(why, f"check      {self._place(prompt)}{when}", *lines, worst=count.ratio)
+
+    @staticmethod
+    def _of_count(prompt: Prompt, count: Count) -> tuple[str, str]:
+        """Return the lines of a report that say where a number of keys is wrong."""
         row, head = count.worst
-        expected, got = float(count.expected[row, head]), float(count.got[row, head])
-        id, words = self._sinks_off(prompt, count) or self._miscount(prompt, expected, got)
-        raise self._named(
-            (id, words),
-            f"check      {self._place(prompt)}{when}",
+        return (
             f"where      query at {prompt.positions[row]:,}, key at {prompt.key:,}",
             f"error      {count.ratio:.3g} times the bound of {float(count.bound[row, head]):.2g}",
-            worst=count.ratio,
         )
+
+    def _counted(self, count: Count) -> str:
+        """Say how many keys a query sees, and how many there are."""
+        row, head = count.worst
+        got, expected = float(count.got[row, head]), float(count.expected[row, head])
+        beside = ""
+        if self.engine.probe.family.sinks:
+            sink = float(np.exp(SINKS)[head])
+            got, expected = got - sink, expected - sink
+            beside = f" beside a sink that weighs {_number(sink)}"
+        return f"a query sees {_number(got)} other keys{beside}, and there are {_number(expected)}"
 
     def _named(
         self,
@@ -236,7 +253,7 @@ class Measuring:
 
     def _require_count_if_scored(self, measured: Measured, when: str) -> None:
         """Raise Wrong for a wrong number of keys, if the scores themselves are right."""
-        if not measured.lost and measured.agrees_with(self._expected(measured.prompt)):
+        if measured.agrees_with(self._expected(measured.prompt)):
             self._require_count(measured, when)
 
     def _sinks_off(self, prompt: Prompt, count: Count) -> tuple[str, str] | None:
@@ -250,29 +267,38 @@ class Measuring:
         if first < DIGITS + 2:
             return None
         # Its last query too is written, if that of the text is: sinks may be missing there alone.
-        steps = 1 + (prompt.steps > prompt.given)
-        other = replace(self._within(first, prompt.layer), steps=steps)
+        row, _ = count.worst
+        written = row >= prompt.given > 0 or not prompt.given
+        other = replace(self._within(first, prompt.layer), steps=1 + written)
         again = self._count(self._measure(self._new(other)))
         if again is None:
             return None
-        shown, sinks = (np.exp(SINKS) + (each.got - each.expected)[-1] for each in (count, again))
-        if (np.abs(shown - sinks) > count.bound[-1] + again.bound[-1]).any():
+        shown, sinks = (
+            np.exp(SINKS) + (each.got - each.expected)[place]
+            for each, place in ((count, row), (again, -1))
+        )
+        if (np.abs(shown - sinks) > count.bound[row] + again.bound[-1]).any():
             return None
         listed, asked = (
             " and ".join(_number(float(sink)) for sink in row) for row in (shown, np.exp(SINKS))
         )
-        return "sinks-wrong", f"sinks of two heads count as {listed} keys, and they weigh {asked}"
+        words = f"sinks of two heads count as {listed} keys, and they weigh {asked}"
+        if prompt.given and (count.ratios <= 1).all(axis=1).any():
+            words += ", for queries that the engine writes" if written else ", in a prompt"
+        return "sinks-wrong", words
 
-    def _miscount(self, prompt: Prompt, expected: float, got: float) -> tuple[str, str]:
+    def _miscount(self, prompt: Prompt, count: Count) -> tuple[str, str]:
         """Name a wrong number of keys, by the window if texts within the window have the right one.
 
         Raises as ``_measure`` does.
         """
-        words = f"a query sees {_number(got)} other keys, and there are {_number(expected)}"
-        window, place = self.group.window, prompt.positions[0]
-        if window is None and got < prompt.farthest and self._sees(prompt):
-            far = f"it sees a key {prompt.farthest:,} before it"
-            return "keys-miscounted", f"{words}; {far}, and not all of those in the middle"
+        words, (row, head) = self._counted(count), count.worst
+        expected, got = float(count.expected[row, head]), float(count.got[row, head])
+        window, place = self.group.window, prompt.positions[row]
+        far = abs(place - prompt.key)
+        if window is None and got < min(expected, far) and self._sees(prompt):
+            far_words = f"it sees a key {far:,} before it"
+            return "keys-miscounted", f"{words}; {far_words}, and not all of those in the middle"
         others = {group.window for group in self.engine.model.meaning.groups if group.window}
         if window is None and any(abs(got - other) < 1.5 for other in others):
             return "window-everywhere", f"{words}, as with the window of other layers"
@@ -280,14 +306,39 @@ class Measuring:
         if first < DIGITS + 2 or prompt.length <= (window or first):
             return "keys-miscounted", words
         within = self._within(first, prompt.layer)
-        count = self._count(self._measure(self._new(within)))
-        if count is None or count.ratio > 1:
-            return "keys-miscounted", words
+        inside = self._count(self._measure(self._new(within)))
+        if inside is None or inside.ratio > 1:
+            return "keys-miscounted", words + self._of_more(inside, got - expected)
         if window is None:
             return self._miscount_of_all(prompt, words, got)
-        most = FEW if self.group.attention == "chunked" else place - window - 1
-        id = "window-ignored" if got > expected + most else "window-off"
-        return id, f"{words}, as with another window"
+        if self.group.attention == "chunked":
+            id = "window-ignored" if got > expected + FEW else "window-off"
+            return id, f"{words}, as with another window"
+        size = f"one of {round(window + got - expected):,}, not {window:,}"
+        if got > expected and self._ignores(window, prompt, written=row > 0 or not prompt.given):
+            return "window-ignored", f"{words}, as with no window"
+        return "window-off", f"{words}, as with another window: {size}"
+
+    @staticmethod
+    def _of_more(inside: Count | None, more: float) -> str:
+        """Say what one key too many means that a much shorter text has as well."""
+        is_one = abs(more - 1) < 0.1
+        if inside is None or not is_one or (np.abs(inside.got - inside.expected - 1) > 0.1).any():
+            return ""
+        return ", as if the engine put a token of its own before each text, such as <s>"
+
+    def _ignores(self, window: int, prompt: Prompt, *, written: bool) -> bool:
+        """Return whether a query sees all keys of a text that is longer than the window.
+
+        ``written`` says whether the engine writes the query. Raises as ``_measure`` does.
+        """
+        steps = 1 + written
+        most = min(self.length, window + 2 * FEW + steps + 1)
+        text = self._within(most - steps - 1, prompt.layer)
+        text = with_gain(self.engine.probe, self.group, replace(text, steps=steps))
+        place = text.positions[-1]
+        count = self._count(self._measure(self._new(text))) if place > window + 1 else None
+        return count is not None and bool((count.got - count.expected)[-1].min() > place - window)
 
     def _within(self, first: int, layer: int) -> Prompt:
         """Return a text with one query at ``first``, just after its key."""
@@ -327,12 +378,54 @@ class Measuring:
         first = min(BEYOND * reach, self.length - BEHIND - 1)
         return replace(prompt, first=first, key=0, total=first + 1 + BEHIND)
 
+    @property
+    def _other_groups(self) -> list[Group]:
+        """The model's other groups of layers with heads of the same size that rotate."""
+        own = self.group
+        if not own.turns:
+            return []
+        size = own.parameters["head_dim"]
+        groups = (group for group in self.engine.model.meaning.groups if group.turns)
+        return [
+            group for group in groups if group.id != own.id and group.parameters["head_dim"] == size
+        ]
+
+    def _is_like(self, measured: Measured, group: Group) -> bool:
+        """Return whether a reading has the scores and the window of a group."""
+        reach = np.inf if group.reach is None else group.reach
+        sees = np.abs(np.array(measured.prompt.distances)) <= reach
+        off = measured.ratio(scores_of(self.engine.probe, group, measured.prompt, self.dtype))
+        return bool((measured.seen == sees).all() and (off[sees] <= 1).all())
+
+    def _scores_alike(self, prompt: Prompt, group: Group) -> bool:
+        """Return whether a group's scores are those of this group, apart from a window."""
+        other = scores_of(self.engine.probe, group, prompt, self.dtype)
+        return np.array_equal(other.values, self._expected(prompt).values)
+
+    def _exchange(self, group: Group) -> str:
+        """Say that two groups are exchanged, if a layer of the other is treated like this one's.
+
+        The text has a key that one of their windows hides. Raises as ``_measure`` does.
+        """
+        reaches = [each.reach for each in (self.group, group) if each.reach is not None]
+        if not reaches or self.group.reach == group.reach:
+            return ""
+        text = self._prompt(1, steps=1)
+        text = text.moved(max(0, min(reaches) + FEW + DIGITS - text.first))
+        text = replace(text, key=text.first - min(reaches) - FEW, layer=group.layers[0])
+        text = with_gain(self.engine.probe, self.group, text)
+        if text.length > self.length or not self._is_like(self._measure_new(text), self.group):
+            return ""
+        treated = f"layer {text.layer} is treated as {self.group.id}"
+        return f"; {treated}: the types of layers are exchanged"
+
     def _is_right(self, measured: Measured, *, written: bool = False) -> bool:
         """Return whether scores are right; with ``written``, only those of generated queries."""
         right, count = self._expected(measured.prompt), self._count(measured)
-        if measured.lost or not (measured.ratio(right)[int(written) :] <= 1).all():
+        rows = slice(int(written), None)
+        if measured.lost or not (measured.ratio(right)[rows] <= 1).all():
             return False
-        return count is None or count.ratio <= 1
+        return count is None or bool((count.ratios[rows] <= 1).all())
 
     def _place(self, prompt: Prompt) -> str:
         return f"layer {prompt.layer} ({self.group.id}) of {self.engine.model.title}"
@@ -343,28 +436,24 @@ def _number(keys: float) -> str:
     return f"{round(keys):,}" if abs(keys - round(keys)) < 0.1 else f"{keys:,.1f}"
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Answered:
-    """A reader that returns a known answer first, and then calls the engine."""
+    """A reader with a known answer."""
 
-    answer: Sequence[Mapping[str, float]] | None
-    engine: Deployed
+    answer: Sequence[Mapping[str, float]]
 
     def read(self, prompt: Sequence[int], steps: int) -> Sequence[Mapping[str, float]]:
-        """Return the known answer the first time."""
-        answer, self.answer = self.answer, None
-        return self.engine.read(prompt, steps) if answer is None else answer
+        """Return the answer."""
+        return self.answer
 
     def read_at(
         self, texts: Sequence[Sequence[int]], places: Sequence[Sequence[int]]
     ) -> Sequence[Sequence[Mapping[str, float]]]:
-        """Return the known answer the first time."""
-        answer, self.answer = self.answer, None
-        return self.engine.read_at(texts, places) if answer is None else [answer]
+        """Return the answer to the only text."""
+        return [self.answer]
 
     def read_after(
         self, texts: Sequence[Sequence[int]], begun: Sequence[Sequence[int]], steps: int
     ) -> Sequence[Sequence[Mapping[str, float]]]:
-        """Return the known answer the first time."""
-        answer, self.answer = self.answer, None
-        return self.engine.read_after(texts, begun, steps) if answer is None else [answer]
+        """Return the answer to the only text."""
+        return [self.answer]

@@ -38,6 +38,10 @@ CHANGED = (
     "changes-when-repeated",
     "a text is right when it is new, and wrong after another that begins alike",
 )
+CONTINUED = (
+    "changes-when-repeated",
+    "a text is right when it is new, and wrong when it continues what the engine generated",
+)
 WRONG_IN_BATCH = (
     "wrong-in-batch",
     "a text is right alone, and wrong in one request with others",
@@ -46,6 +50,9 @@ EXCHANGED = (
     "wrong-in-batch",
     "the answers to texts in one request come in another order than the texts",
 )
+OF_MANY = 2.0**-6
+"""Largest relative difference of the two heads' errors where queries see much padding: it is in the
+hidden state, which a norm divides by its length."""
 GENERATED = (1, 2)
 """Numbers of tokens that an engine generates before a conversation goes on: a key that it has not
 computed anything for yet, or the last token for which it has."""
@@ -94,7 +101,7 @@ class Situations(Asked):
         self._require_unchanged(results, when)
         if self.engine.probe.plan.writes:
             continued = [results[0], *map(self._continued, GENERATED)]
-            self._require_unchanged(continued, ", continuing what the engine generated")
+            self._require_unchanged(continued, ", continuing what the engine generated", CONTINUED)
         return self._together(results, when)
 
     def _continued(self, generated: int) -> Measured:
@@ -106,8 +113,10 @@ class Situations(Asked):
         self._send(text, generated)
         return self._measure(replace(text, given=1))
 
-    def _require_unchanged(self, results: Sequence[Measured], when: str) -> None:
-        """Raise Wrong if the first text is right, and one that begins alike is wrong.
+    def _require_unchanged(
+        self, results: Sequence[Measured], when: str, why: tuple[str, str] = CHANGED
+    ) -> None:
+        """Raise Wrong, for ``why``, if the first text is right, and one that begins alike is wrong.
 
         The wrong one must be right if nothing that begins alike was sent before.
         """
@@ -115,7 +124,7 @@ class Situations(Asked):
         if not wrong or not self._is_right(results[0]):
             return
         if self._is_right(self._measure(self._new(wrong[0].prompt))):
-            raise self._failure(wrong[0], (CHANGED,), when)
+            raise self._failure(wrong[0], (why,), when)
         self._together(wrong, when)
 
     def _alike(self, whole: Prompt) -> Iterator[Prompt]:
@@ -159,12 +168,13 @@ class Situations(Asked):
                 "that says so, logits.concurrent = True"
             )
         prompts = [self._new(self._middle), self._new(self._longer(self._other))]
-        results = at_once([partial(self._measure, each) for each in prompts])
+        results = at_once([partial(self._measure, each, again=False) for each in prompts])
         when = ", with another text at the same time"
         wrong = [each for each in results if not self._is_right(each)]
         if wrong and self._is_right(self._measure(self._new(wrong[0].prompt))):
             words = "a text is right alone, and wrong with another one at the same time"
-            raise self._failure(wrong[0], (("mixed-up", words),), when)
+            why = "mixed-up", words + self._of_padding(wrong[0])
+            raise self._failure(wrong[0], (why,), when)
         return self._together(results, when)
 
     def _one_batch(self) -> Outcome:
@@ -199,9 +209,29 @@ class Situations(Asked):
             raise self._failed_batch(prompts, problem, why) from None
         wrong = [measured for measured in results if not self._is_right(measured)]
         if wrong and self._is_right(self._measure(self._new(wrong[0].prompt))):
-            why = EXCHANGED if self._are_exchanged(prompts, answers) else WRONG_IN_BATCH
+            id, words = WRONG_IN_BATCH
+            why = id, words + self._of_padding(wrong[0])
+            why = EXCHANGED if self._are_exchanged(prompts, answers) else why
             raise self._failure(wrong[0], (why,), when)
         return results
+
+    def _of_padding(self, measured: Measured) -> str:
+        """Say that queries see padding, if that explains all errors.
+
+        Padding has the values of neutral keys. So the scores of both heads, which are relative to
+        the neutral key, become smaller by the same number for each query that sees it.
+        """
+        prompt, right = measured.prompt, self._expected(measured.prompt)
+        wrong = self._wrong_queries(measured)
+        if not self.group.turns or self.engine.probe.score_cap is not None or not wrong.any():
+            return ""
+        with np.errstate(invalid="ignore"):  # keys that are not seen
+            less = (right.values - measured.values)[wrong]
+            same = np.ptp(less) <= 2 * right.bound[wrong].max() + OF_MANY * less.max()
+        if not same or less.min() <= 0:
+            return ""
+        written = prompt.given == 1 and not wrong[0]
+        return f": queries{' that it writes' * bool(written)} see padding"
 
     def _written_together(self) -> list[Prompt]:
         """Return texts of different lengths whose keys the engine generates, if one is right alone.

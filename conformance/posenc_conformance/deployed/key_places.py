@@ -14,20 +14,23 @@ from posenc_conformance.models.meaning import Group, case_of, rows_of
 BLOCK = 4096
 """Positions that are tried at the same time."""
 AFTER = 64
-"""Positions after that of the key that are tried."""
+"""Positions after that of the key that are tried. One as near as this counts as the only one: few
+queries have the same scores at positions that are many turns away."""
 
 
 def place_of_key(probe: Probe, group: Group, measured: Measured, right: Scores) -> int | None:
     """Return the only position of the key that explains the scores, if the queries are right.
 
-    Returns None if no position does, or several do.
+    Returns None if no position does, or several near the key, or several of which none is near.
     """
     found = [
         place
         for places in _blocks(measured.prompt.key + AFTER)
         for place in places[_fits(probe, group, measured, right, places)]
     ]
-    return int(found[0]) if len(found) == 1 else None
+    near = [place for place in found if abs(place - measured.prompt.key) <= AFTER]
+    only = near or found
+    return int(only[0]) if len(only) == 1 else None
 
 
 def _blocks(end: int) -> Iterator[Ints]:

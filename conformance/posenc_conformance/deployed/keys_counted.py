@@ -34,15 +34,17 @@ class Count:
     @property
     def ratio(self) -> float:
         """The largest error in units of its bound."""
-        return float(self._ratios().max())
+        return float(self.ratios.max())
 
     @property
     def worst(self) -> tuple[int, int]:
         """The query and the head with that error."""
-        row, head = np.unravel_index(self._ratios().argmax(), self.got.shape)
+        row, head = np.unravel_index(self.ratios.argmax(), self.got.shape)
         return int(row), int(head)
 
-    def _ratios(self) -> Floats:
+    @property
+    def ratios(self) -> Floats:
+        """All errors in units of their bounds."""
         return np.asarray(np.abs(self.got - self.expected) / self.bound)
 
 

@@ -39,9 +39,12 @@ def can_add_up(probe: Probe) -> bool:
 def across(prompt: Prompt, layers: Sequence[int]) -> Prompt:
     """Return a text with the keys of several layers, and that of the first one again at the end.
 
-    The last key stays visible when those before it leave a window.
+    The last key stays visible when those before it leave a window. It is just before the query if
+    the text's key is there.
     """
-    return replace(prompt, layer=layers[0], also=(*layers[1:], layers[0]))
+    before = len(layers) * (prompt.key == prompt.first - 1)
+    key, also = prompt.key - before, (*layers[1:], layers[0])
+    return replace(prompt, key=key, layer=layers[0], also=also)
 
 
 def visible(group: Group, prompt: Prompt) -> Flags:

@@ -30,6 +30,11 @@ the query itself is likely too."""
 
 LEAST_ROUNDED = 16
 """Least number of different log-probabilities that tell their dtype."""
+DECIMALS = 2
+"""Decimals with which no score can be read: the logit of a key with the share of one token among
+hundreds is smaller than the last of them."""
+TINY = 1e-6
+"""Largest error of a decimal number in float32, from 0 to -8."""
 LEAST_SHARE = 2.0**-24
 """The smallest share of a key in float16; where biases are measured, smaller shares count as it."""
 
@@ -65,7 +70,7 @@ class Measured:
     seen, inf for a key that leaves no weight to the neutral one."""
     lost: str = ""
     """The word that was likelier than the expected next query, which no right engine produces; the
-    queries were then measured one by one. Empty if each query followed."""
+    queries were then measured one by one, or only those up to it. Empty if each query followed."""
     logits: Floats | None = None
     """[queries, 4], in the order of ``READ``, if the engine generates tokens and has keys."""
 
@@ -89,11 +94,11 @@ class Measured:
         return np.asarray(~np.isneginf(self.values).all(axis=1))
 
 
-def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
+def measure(probe: Probe, reader: Reader, prompt: Prompt, *, again: bool = True) -> Measured:
     """Send a prompt to an engine, and read its scores.
 
     If an engine gives a key a share so large that its word is likelier than the next query, queries
-    are measured one by one, with a smaller gain.
+    are measured one by one, with a smaller gain. Without ``again``, only those up to it are read.
 
     Raises Misbehaviour for an engine that does not answer, or whose answers are not a probe's.
     """
@@ -115,18 +120,24 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
     expected = [probe.plan.words[probe.plan.following(step)] for step in prompt.measured]
     strange = ""
     if followed != expected:
-        lost = next(pair for pair in zip(followed, expected, strict=True) if pair[0] != pair[1])
+        pairs = [*zip(followed, expected, strict=True)]
+        place = next(number for number, pair in enumerate(pairs) if pair[0] != pair[1])
+        lost = pairs[place]
         if lost[0] not in READ:
             raise Misbehaviour(
                 f"where {lost[1]!r} must follow, {lost[0]!r} does: the engine reads other tokens "
                 "than it was given, or has other weights than the probe"
             )
         strange = f"{lost[0]!r} where {lost[1]!r} must follow"
-        prompt = replace(prompt, gain=probe.plan.gains[0])
-        answers = [
-            answers_to(probe, reader, replace(prompt, given=count), 1)[0]
-            for count in range(max(prompt.given, 1), prompt.steps + 1)
-        ]
+        if again:
+            prompt = replace(prompt, gain=probe.plan.gains[0])
+            answers = [
+                answers_to(probe, reader, replace(prompt, given=count), 1)[0]
+                for count in range(max(prompt.given, 1), prompt.steps + 1)
+            ]
+        else:
+            answers = answers[: place + 1]
+            prompt = replace(prompt, steps=prompt.measured[place] + 1)
     words = probe.plan.words
     named = [
         {words[probe.plan.query_token(step)], words[probe.plan.following(step)]}
@@ -145,7 +156,7 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt) -> Measured:
 
 
 def _require_digits(answers: Sequence[Mapping[str, float]]) -> None:
-    """Raise Misbehaviour if all log-probabilities are numbers of bfloat16.
+    """Raise Misbehaviour if all log-probabilities are numbers of bfloat16, or have few decimals.
 
     Logits may be. But a difference of two logits has more bits than either, and where no word is
     certain, so has the logarithm of the sum.
@@ -157,6 +168,11 @@ def _require_digits(answers: Sequence[Mapping[str, float]]) -> None:
         raise Misbehaviour(
             "all log-probabilities are rounded to bfloat16, which leaves too few digits to read "
             "scores: let the engine compute them in float32, or serve the probe in float32"
+        )
+    if len(values) >= LEAST_ROUNDED and (np.abs(values - np.round(values, DECIMALS)) < TINY).all():
+        raise Misbehaviour(
+            f"all log-probabilities have at most {DECIMALS} decimals, which leaves too few digits "
+            "to read scores: let the engine print all digits"
         )
 
 

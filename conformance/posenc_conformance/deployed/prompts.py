@@ -50,8 +50,9 @@ class Prompt:
 
     @property
     def neutral(self) -> int:
-        """Position of the neutral key: before the query, or before the key if the key is there."""
-        return self.first - 1 - (self.key == self.first - 1) - self.written
+        """Position of the neutral key: before the query, or before the keys if they are there."""
+        is_near = self.key + len(self.also) == self.first - 1
+        return (self.key if is_near else self.first) - 1 - self.written
 
     @property
     def measured(self) -> range:

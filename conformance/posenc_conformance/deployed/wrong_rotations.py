@@ -47,7 +47,10 @@ def wrong_turns(group: Group) -> Iterator[Named]:
     """
     width = rotated(group)
     own = Turning(frequencies(group), channels(group, width), longer(group))
-    yield "not-turned", "no rotation at all", lambda x, rows: x
+    words = "no rotation at all"
+    if width < group.parameters["head_dim"]:
+        words = "no rotation of the channels that are read; others may be rotated"
+    yield "not-turned", words, lambda x, rows: x
     yield (
         "turned-backwards",
         "angles of the other sign, or cosine and sine exchanged",

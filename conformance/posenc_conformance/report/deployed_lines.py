@@ -36,7 +36,9 @@ def _of_group(model: Model, group: Group, checks: Sequence[CheckEntry]) -> Itera
         error, farthest = max(point[1] for point in points), max(point[0] for point in points)
         finding = _right(group, error, f"{int(farthest):,}")
     else:
-        finding = "wrong at every distance" if failed else "nothing was found out"
+        finding = "nothing that was asked is right" if failed else "nothing was found out"
+    if points and failed:
+        finding += f" where it is right; {len(failed)} of {len(passed + failed)} checks failed"
     yield f"{layers}: {title}, {finding}"
     if failed:
         names = Counter((id, words) for check in failed for id, words in check["explanations"][:1])
