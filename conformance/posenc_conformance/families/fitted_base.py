@@ -51,7 +51,7 @@ def nearest_base(
             continue
         center = _best(case, (steps[near], between[near]), frequencies, center, width)
         width /= STEP
-    for _ in range(3):  # by how far all rows are from position 0
+    for _ in range(5):  # by how far all rows are from position 0
         center = _best(case, (places, turns), frequencies, center, width)
         width /= STEP
     return float(np.exp(center))

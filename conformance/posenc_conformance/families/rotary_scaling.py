@@ -335,7 +335,8 @@ class Scaling:
             power = -rotary_dim(case) / (2 * pair)
             with np.errstate(over="ignore"):
                 estimate = float(case.arguments["base"] * np.float64(ratio) ** power)
-        if "x" in case.arguments and (estimate is None or case.dtype not in PRECISE):
+        is_exact = case.dtype in PRECISE and estimate is not None
+        if "x" in case.arguments and not (is_exact and self.may_be_written(estimate, case)):
             estimate = nearest_base(case, got, self.rotation.places(case), self.frequencies)
         if estimate is not None:
             estimate = rounded_base(estimate) if self.may_be_written(estimate, case) else None
@@ -362,7 +363,7 @@ class Scaling:
         if base is None or len(omega) < 3 or (omega <= 0).any():
             return True
         steps = np.diff(np.log(omega))
-        rescaled = np.ptp(steps) < 1e-9 and not np.allclose(
+        rescaled = np.ptp(steps) < 1e-9 and abs(omega[0] - 1) < 1e-9 and not np.allclose(
             omega, unscaled(case.arguments, rotary_dim(case)), rtol=1e-9
         )
         short, whole = rounded_base(base), float(f"{base:.5g}")
