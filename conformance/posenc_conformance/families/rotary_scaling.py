@@ -363,8 +363,10 @@ class Scaling:
         if base is None or len(omega) < 3 or (omega <= 0).any():
             return True
         steps = np.diff(np.log(omega))
-        rescaled = np.ptp(steps) < 1e-9 and abs(omega[0] - 1) < 1e-9 and not np.allclose(
-            omega, unscaled(case.arguments, rotary_dim(case)), rtol=1e-9
+        rescaled = (
+            np.ptp(steps) < 1e-9
+            and abs(omega[0] - 1) < 1e-9
+            and not np.allclose(omega, unscaled(case.arguments, rotary_dim(case)), rtol=1e-9)
         )
         short, whole = rounded_base(base), float(f"{base:.5g}")
         few = short is not None and short == float(f"{short:.2g}")
