@@ -91,7 +91,7 @@ def test_one_length_is_that_of_queries_and_keys_or_of_a_table(word: str) -> None
         ("rope", {"x": X, "rotary_pct": 0.5}, "did you mean rotary_dim=…?"),
         ("rope", {"x": X, "partial_rotary_factor": 0.5}, "did you mean rotary_dim=…?"),
         ("sincos_2d", {"grid": (4, 6), "dim": 16}, "did you mean height=… and width=…?"),
-        ("rope", {"x": X, "postions": PLACES}, "did you mean positions=…?"),
+        ("rope", {"x": X, "positionss": PLACES}, "did you mean positions=…?"),
         ("alibi_bias", {"heads": 4, "masked": True}, "masked belongs to @claims"),
         ("rope", {"x": X, "dtype": "float32"}, "the dtype is that of the result"),
         (

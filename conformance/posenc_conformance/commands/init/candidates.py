@@ -33,7 +33,7 @@ LOOKS = re.compile(
     r"compute_bias|position_ids"
 )
 NAMES_ONE = re.compile(
-    r"position(?!_?wise)|rel(ative)?_shift|axial|freqs|rope|rotary|(^|_)t_xy$|window_bias|rel_attn"
+    r"position(?!_?wise)|(rel|relative)_?shift|axial|freqs|rope|rotary|(^|_)t_xy$|window_bias|rel_attn"
 )
 """Names of further parts, which are listed and not called: no draft has their form."""
 AVOID = re.compile(r"^_|test|bench|example|script|demo|setup|conftest|train|cli$|main$|convert")
