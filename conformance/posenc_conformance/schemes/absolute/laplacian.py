@@ -229,6 +229,7 @@ def not_sorted(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict as many eigenvectors in another order than that of their eigenvalues.
 
     Which ones they are is read from the answer: each space of equal eigenvalues has a whole number.
+    Those that follow one another are sorted, from whichever they begin.
     """
     values, vectors = spectrum(normalized(weights_of(case)))
     output, numbers, free, first = np.zeros(case.shape), list[int](), 0, 0
@@ -244,7 +245,8 @@ def not_sorted(case: Case, got: Floats) -> Iterator[Prediction]:
         output += space @ inside @ space.T
         numbers += range(first, first + held)
         first += size
-    if len(numbers) == int(case.arguments["count"]) and free <= got.size / 2:
+    is_run = numbers == [*range(numbers[0], numbers[0] + len(numbers))] if numbers else True
+    if len(numbers) == int(case.arguments["count"]) and free <= got.size / 2 and not is_run:
         listed = ", ".join(map(str, numbers[:SHOWN])) + ", …" * (len(numbers) > SHOWN)
         words = "matches eigenvectors in an order that is not that of their eigenvalues"
         yield Prediction(f"{words}: by size, numbers {listed}, counted from 0", output)
