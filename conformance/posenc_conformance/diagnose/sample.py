@@ -178,8 +178,8 @@ def _of_another(first: int) -> Callable[[Ints], Ints]:
 
     def rule(asked: Ints) -> Ints:
         found = asked.copy()
-        if asked.ndim > 1:
-            heads = found.reshape(-1, asked.shape[-1])
+        heads = found.reshape(-1, asked.shape[-1])
+        if len(heads) > 1:  # of a single one, that would be any reversal
             heads[first::2] = asked.max(initial=0) - heads[first::2]
         return found
 
