@@ -410,7 +410,7 @@ class Asked(Measuring):
     def _like_others(self, evidence: Evidence) -> tuple[str, str] | None:
         """Say as which other group's a layer is treated, if that explains all scores and windows.
 
-        If groups differ in their windows alone, the mistake is that of a window.
+        If groups differ in their windows alone, or no key is seen, the mistake is that of a window.
         """
         readings, layer = evidence.of_layer, evidence.worst.prompt.layer
         for group in self._other_groups:
@@ -418,7 +418,8 @@ class Asked(Measuring):
                 continue
             id, words = LAYERS_MISTAKEN
             words = f"{words}: {layer} as {group.id}"
-            if all(self._scores_alike(reading.prompt, group) for reading in readings):
+            seen = [reading.prompt for reading in readings if reading.seen.any()]
+            if all(self._scores_alike(prompt, group) for prompt in seen):
                 id, words = self._sight(evidence.worst)
             return id, words + self._exchange(group)
         return None

@@ -428,11 +428,16 @@ class Situations(Asked):
         return replace(whole, gain=left.gain)
 
     def _was_right(self, original: int) -> bool:
-        """Return whether an earlier text within the original context was right."""
+        """Return whether an earlier text of usual distances within the original context was right.
+
+        Of nearer ones, wrong frequencies may leave few scores wrong.
+        """
         return any(
             self._is_right(measured)
             for measured in self.engine.answered
-            if measured.prompt.layer in self.group.layers and measured.prompt.length <= original
+            if measured.prompt.layer in self.group.layers
+            and measured.prompt.length <= original
+            and measured.prompt.farthest >= self._middle.farthest
         )
 
     def _after_longer(self, original: int) -> Outcome:
