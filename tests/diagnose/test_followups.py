@@ -10,7 +10,7 @@ import posenc
 from posenc_conformance import claims
 from posenc_conformance.adapters.resolve import subjects
 from posenc_conformance.diagnose import followups
-from posenc_conformance.diagnose.diagnosis import Fit
+from posenc_conformance.diagnose.diagnosis import Fit, is_result_of
 from posenc_conformance.diagnose.followups import FollowUp, Small, round_constant
 from posenc_conformance.diagnose.rules import diagnose_subject
 from posenc_conformance.judge.arrays import Array, fine
@@ -200,3 +200,15 @@ def test_words_for_one_query_are_kept_to_calls_of_one(most: int, words: str) -> 
     case = subject.case({"heads": 2, "q_len": 1, "k_len": 6}, "float32")
     said = diagnose_subject(subject, case, subject.run(case).astype(np.float64))
     assert said.explanations[0] == ("queries-from-zero", f"matches {words}")
+
+
+def test_a_mask_is_that_of_another_call_only_if_it_differs_from_the_right_one() -> None:
+    scheme = next(candidate for candidate in schemes() if candidate.id == "sliding-window")
+    call = scheme.calls["sliding_window"]
+    conventions = call.combinations["window-keys"].conventions
+    given = {"q_len": 4, "k_len": 4, "window": 2}
+    case, wider = (
+        Case(scheme, call, conventions, {**given, "window": window}, "float32") for window in (2, 3)
+    )
+    assert is_result_of(case, np.asarray(wider.truth, np.float64), wider)
+    assert not is_result_of(case, np.asarray(case.truth, np.float64), wider)

@@ -410,16 +410,18 @@ class Asked(Measuring):
     def _like_others(self, evidence: Evidence) -> tuple[str, str] | None:
         """Say as which other group's a layer is treated, if that explains all scores and windows.
 
-        If groups differ in their windows alone, or no key is seen, the mistake is that of a window.
+        If groups differ in their windows alone, the mistake is that of a window.
         """
         readings, layer = evidence.of_layer, evidence.worst.prompt.layer
+        if not any(reading.seen.any() for reading in readings):  # no angle tells groups apart
+            near = replace(self._prompt(1), layer=layer)
+            readings = [*readings, self._measure(self._new(near))]
         for group in self._other_groups:
             if not all(self._is_like(reading, group) for reading in readings):
                 continue
             id, words = LAYERS_MISTAKEN
             words = f"{words}: {layer} as {group.id}"
-            seen = [reading.prompt for reading in readings if reading.seen.any()]
-            if all(self._scores_alike(prompt, group) for prompt in seen):
+            if all(self._scores_alike(reading.prompt, group) for reading in readings):
                 id, words = self._sight(evidence.worst)
             return id, words + self._exchange(group)
         return None

@@ -210,7 +210,8 @@ def is_result_of(case: Case, output: Floats, other: Case) -> bool:
         return False
     if residual_of(case, output, other.truth, other.bound) > 1:
         return False
-    return agrees(case, output) or residual_of(case, case.truth, other.truth, other.bound) > 1
+    right = np.asarray(case.truth, output.dtype)  # a mask's is not a number
+    return agrees(case, output) or residual_of(case, right, other.truth, other.bound) > 1
 
 
 def predict_wrong(case: Case, output: Floats) -> frozenset[str]:
