@@ -263,3 +263,26 @@ def test_one_of_two_conventions_that_is_wrong_is_named(
     assert failed(judged(path, "rope"))
     written(folder, "two_of_two", NEOX.replace("WHERE", "self.is_neox_style"))
     assert "behaves like interleaved and half (worst" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("omega", "is_said"),
+    [
+        ("10000.0 ** (-np.arange(0, d, 2) / (2 * d))", True),
+        ("10000.0 ** (-np.arange(0, d, 2) / d)", False),
+        ("base ** (-np.arange(0, d, 2) / d)", False),
+    ],
+    ids=["halved", "usual", "named"],
+)
+def test_a_base_that_the_code_does_not_name_is_told(
+    omega: str, is_said: bool, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = (
+        "import numpy as np\n\ndef rope(x, positions, base=100.0):\n"
+        f"    d = x.shape[-1]\n    a = np.outer(positions, {omega})\n"
+        "    u, v = np.split(x, 2, -1)\n    cos, sin = np.cos(a), np.sin(a)\n"
+        "    return np.concatenate([u * cos - v * sin, v * cos + u * sin], -1).astype(x.dtype)\n"
+    )
+    source = source if "base **" in omega else source.replace(", base=100.0", "")
+    written(folder, f"hidden_base_{len(omega)}", source)
+    assert ("with the base 100; the usual one is 10000" in capsys.readouterr().out) == is_said

@@ -12,6 +12,7 @@ from posenc_conformance.commands.init.candidates import Library
 from posenc_conformance.commands.init.draft import Draft, header
 from posenc_conformance.commands.init.fit import Claimed, Fit
 from posenc_conformance.commands.init.guess import Guess
+from posenc_conformance.commands.init.probes import BASE
 
 WIDTH = 100
 KEYS = "rope_query_key"
@@ -224,11 +225,19 @@ def _claim_lines(claimed: Claimed) -> Iterator[str]:
             f"{_name_of(fit)} behaves like {right} (worst error {fit.worst:.2g} of the bound)"
             f"{_otherwise(fit, taken)}"
         )
+        yield from _unusual_base(fit)
         for name, error in claimed.wrong.items():
             off = f"wrong ({error:.2g} times the bound)"
             yield f"  {name}, which it takes too, is {off}; it is claimed"
     for note in claimed.notes:
         yield f"  {note}"
+
+
+def _unusual_base(fit: Fit) -> Iterator[str]:
+    """Yield a line on a base that the code does not name, unless it is the usual one."""
+    if fit.base not in (BASE, fit.draft.default_base):
+        halved = ", and 10000 with halved exponents gives the same numbers" * (fit.base**2 == BASE)
+        yield f"  with the base {fit.base:g}; the usual one is {BASE:g}{halved}"
 
 
 def _otherwise(fit: Fit, taken: Sequence[str]) -> str:
