@@ -11,7 +11,6 @@ from posenc_conformance.deployed.callables import (
 )
 from posenc_lab.deployed.judging import folder_of
 
-pytestmark = pytest.mark.torch
 FILLER, OTHER, KEY, QUERY = 7, 8, 30, 400
 
 
