@@ -256,7 +256,7 @@ REPORTED: Mapping[str, Reported] = {
     ),
     "the layout of the other": Reported(known.LayoutSwapped, SCALED, "layout-swapped"),
     "the usual base": Reported(known.BaseIgnored, ("qwen3-0.6b",), "base-ignored"),
-    "twice the base": Reported(OtherBase, ("qwen3-0.6b",), "B^(-2t/d), and the base B is 2e+06"),
+    "twice the base": Reported(OtherBase, ("qwen3-0.6b",), "wrong-base"),
     "positions one later": Reported(OneLater, ("qwen3-0.6b", "llama-3.1-8b"), "positions-shifted"),
     "rows counted": Reported(RowsCounted, SCALED, "rows stand at 0, 1, 2"),
     "a table that begins anew": Reported(TableOfMany, SCALED, "at 0 after every 65536"),
