@@ -19,7 +19,7 @@ from posenc_conformance.families.layers import (
     tanh_formula,
 )
 from posenc_conformance.families.lengths import no_sweep
-from posenc_conformance.judge.arrays import Floats, fine
+from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, fine
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case, ErrorTerms
 from posenc_conformance.judge.deviation import DeviationModel, Prediction
@@ -31,6 +31,12 @@ DERIVATIVES = 2**15
 """Number of derivatives computed at a time, few enough to fit in the cache."""
 OFF_ZERO = 0.01
 """Offset of drawn weights, so that no tap has a norm of 0."""
+STEEPEST = 1.13
+"""Largest slope of GELU, at the root of 2."""
+BEND = 0.8
+"""Largest second derivative of GELU, at 0: twice the density of the normal distribution there."""
+OWN_STEPS = 3
+"""Float32 roundings of a GELU from an error function, in units of its argument."""
 
 
 def per_tap(case: Case) -> Floats:
@@ -51,15 +57,28 @@ def of_directions(case: Case, before: int | None = None) -> Floats:
 
 
 def error_terms(case: Case) -> ErrorTerms:
-    """Return the sum of the magnitudes of all terms as scale.
-
-    The number of terms of the convolution and of the norm serves as the angle.
-    """
+    """Return the sum of the magnitudes of all terms as scale, and the roundings of its sums."""
     values = case.arguments
     terms = convolved(np.abs(values["x"]), np.abs(per_tap(case)), values["groups"])
     outputs, width, kernel = values["weight_v"].shape
-    number = float(width * kernel + outputs * width)
-    return ErrorTerms(np.abs(values["x"]) + np.abs(values["bias"]) + terms, np.asarray(number))
+    bias = np.abs(values["bias"])
+    # The root of a norm halves the error of its sum.
+    summed = (width * kernel + 1) * (terms + bias) + outputs * width / 2 * terms
+    return after_gelu(case, of_directions(case), np.abs(values["x"]) + bias + terms, summed)
+
+
+def after_gelu(case: Case, z: Floats, scale: Floats, summed: Floats) -> ErrorTerms:
+    """Return the terms of a GELU of z, whose sums round ``summed``, in units of the roundoff.
+
+    GELU passes an error on by its slope, which changes along the error by no more than ``BEND``
+    times it, and half of that on average: where the curve is flat, hardly any error arrives.
+    """
+    accuracy = case.scheme.accuracy
+    u = UNIT_ROUNDOFF["float64" if case.dtype == "float64" else "float32"]
+    off = accuracy.rounding * UNIT_ROUNDOFF[case.dtype] * scale + u * summed / 2
+    slope = np.minimum(STEEPEST, np.abs(gelu_slope(z)) + BEND * off)
+    arriving = (slope * summed + OWN_STEPS * np.abs(z)) / accuracy.angle
+    return ErrorTerms(scale, np.divide(arriving, scale, out=np.zeros(scale.shape), where=scale > 0))
 
 
 def drawn(shape: tuple[int, int, int], n: int, leading: tuple[int, ...] = ()) -> ArgumentDict:
@@ -205,15 +224,16 @@ def of_normalised(case: Case, before: int | None = None) -> Floats:
 def hubert_terms(case: Case) -> ErrorTerms:
     """Return the sum of the magnitudes of all terms as scale, normalised ones times 1.5.
 
-    The number of terms plus 8 serves as the angle.
+    The convolution rounds each term once more than it has terms, the norm 7 times at most.
     """
     values = case.arguments
     ratio = np.abs(values["gain"]) / spread(case)
     read = ratio * (np.abs(values["x"]) + np.abs(values["mean"])) + np.abs(values["shift"])
     terms = convolved(read, np.abs(values["weight"]), values["groups"])
     _outputs, width, kernel = values["weight"].shape
-    scale = np.abs(values["x"]) + np.abs(values["bias"]) + 1.5 * terms
-    return ErrorTerms(scale, np.asarray(float(width * kernel + 8)))
+    bias = np.abs(values["bias"])
+    summed = (width * kernel + 8) * (terms + bias)
+    return after_gelu(case, of_normalised(case), np.abs(values["x"]) + bias + 1.5 * terms, summed)
 
 
 def hubert_drawn(
