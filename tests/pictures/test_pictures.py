@@ -183,6 +183,24 @@ def test_shades_survive_grey(theme: str) -> None:
     assert right != paper
 
 
+def test_a_map_of_float64_tells_large_errors_from_small_ones() -> None:
+    asked = {**ASKED, "x": X.astype(np.float64)}
+    picture = show(expected("rope", **{**asked, "base": 500.0}), "rope", **asked).pictures[0]
+    assert isinstance(picture, Map)
+    assert picture.low > 0
+    assert len({*"".join(picture.rows)} - {RIGHT, HIDDEN}) > 8
+    drawn = draw(picture)
+    assert len(set(re.findall(r'class="(w\d)"', drawn))) == len(WRONG["light"])
+
+
+def test_levels_start_at_one_bound_where_they_reach_the_largest_error() -> None:
+    ratio = np.array([[[0.5, 1.5, 3.0, 2.0**35, np.inf]]])
+    picture = map_errors("", ratio, ratio > 0, ("", ""), ([0], [*range(5)]))
+    assert (picture.rows, picture.low) == ((".12zz",), 0)
+    shifted = map_errors("", ratio * 2, ratio > 0, ("", ""), ([0], [*range(5)]))
+    assert (shifted.rows, shifted.low) == ((".12zz",), 1)
+
+
 def test_a_failure_has_a_strip_where_it_tells_more() -> None:
     with pytest.raises(AssertionError) as raised:
         check(rope(positions=np.where(PLACES == 9, 8, PLACES)), "rope", **ASKED)

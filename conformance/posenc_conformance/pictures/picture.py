@@ -38,10 +38,10 @@ class Map:
     shape: tuple[int, int]
     """Numbers of rows and of columns before they were put together."""
     measure: str = BOUND
-    """With BOUND, level n is an error of up to 2^n bounds, and the last level any larger one."""
+    """With BOUND, level n is an error of up to 2^(low + n) bounds, and the last one any larger."""
     low: float = 0.0
     high: float = 0.0
-    """With VALUE, the values of the first and of the last level."""
+    """With VALUE, the values of the first and of the last level; with BOUND, low is whole."""
     group: str = ""
     """Name of the groups into which the rows fall; empty if there is only one."""
     groups: int = 1
@@ -101,11 +101,17 @@ def from_plain(plain: Mapping[str, Any]) -> Picture:
     return Lines(**fields)
 
 
-def error_levels(ratio: Floats) -> npt.NDArray[np.int64]:
-    """Return the level of each error, given in units of its bound: 0 for a right value."""
-    with np.errstate(divide="ignore"):
-        level = np.ceil(np.log2(np.where(ratio > 1, ratio, 1.0)))
-    return np.where(ratio > 1, np.clip(level, 1, len(LEVELS)), 0).astype(np.int64)
+def error_levels(ratio: Floats) -> tuple[npt.NDArray[np.int64], int]:
+    """Return the level of each error, given in units of its bound: 0 for a right value.
+
+    The second value is ``low``: level n is an error of up to 2^(low + n) bounds. It is the smallest
+    number with which the last level holds the largest finite error; in float64 nearly all mistakes
+    lie beyond 2^35 bounds.
+    """
+    exponent = np.ceil(np.log2(np.where(ratio > 1, ratio, 1.0)))
+    low = max(int(np.max(exponent, initial=0, where=np.isfinite(exponent))) - len(LEVELS), 0)
+    level = np.clip(exponent - low, 1, len(LEVELS))
+    return np.where(ratio > 1, level, 0).astype(np.int64), low
 
 
 def map_errors(
@@ -121,11 +127,11 @@ def map_errors(
     A cell is right only if each judged value in it is right.
     """
     cells, known = _reduced(np.where(judged, ratio, 0.0), judged)
-    levels = error_levels(cells)
+    levels, low = error_levels(cells)
     rows = _texts(np.where(levels == 0, -1, levels - 1), known)
     shape, groups = (ratio.shape[0] * ratio.shape[1], ratio.shape[2]), ratio.shape[0]
     ends = _ends(labels[0]), _ends(labels[1])
-    return Map(title, *axes, rows, *ends, shape, group=group, groups=_fitting(groups))
+    return Map(title, *axes, rows, *ends, shape, BOUND, low, group=group, groups=_fitting(groups))
 
 
 def map_values(

@@ -62,6 +62,7 @@ def _rules(theme: str) -> str:
 
 
 STYLE = (
+    "div>.px{max-width:100%;height:auto}"
     ".px text{font:12px sans-serif}.px .head{font-weight:bold;font-size:14px}"
     ".px path,.px .edge,.px .line{fill:none}.px .line{stroke-width:2}"
     + _rules("light")
@@ -260,10 +261,11 @@ def _words(picture: Map) -> dict[str, str]:
             for name, own in levels.items()
         }
     words = {"right": "right"} if any(RIGHT in row for row in picture.rows) else {}
-    last = len(LEVELS) - 1
+    last, low = len(LEVELS) - 1, picture.low
     for name, own in levels.items():
-        below = "more" if max(own) == last else f"2^{max(own) + 1}"
-        words[name] = f"2^{min(own)}–{below}"
+        above = f"2^{low + min(own):.0f}" if min(own) else "1"
+        below = "more" if max(own) == last else f"2^{low + max(own) + 1:.0f}"
+        words[name] = f"{above}–{below}"
     return words
 
 

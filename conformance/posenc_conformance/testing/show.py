@@ -35,9 +35,12 @@ class Shown:
         return "\n".join([self.text, *(f"{p.title}: {describe(p)}" for p in self.pictures)])
 
 
+WRAPPED = 'style="white-space:pre-wrap;overflow-wrap:anywhere"'
+
+
 def as_html(text: str, pictures: Sequence[Picture]) -> str:
     """Return a text with pictures below it, as HTML."""
-    return f"<pre>{escape(text)}</pre><div>{''.join(map(draw, pictures))}</div>"
+    return f"<pre {WRAPPED}>{escape(text)}</pre><div>{''.join(map(draw, pictures))}</div>"
 
 
 def shown(judged: Sequence[Judged]) -> Shown:
