@@ -68,7 +68,7 @@ def test_switches_of_other_code_are_layouts(switch: str) -> None:
     assert "half was claimed" in failure(result, "rope", **rest, **{switch: False})[0]
 
 
-@pytest.mark.parametrize("word", ["seq_len", "max_len", "max_length"])
+@pytest.mark.parametrize("word", ["length", "seq_len", "max_len", "max_length", "n_positions"])
 def test_one_length_is_that_of_queries_and_keys_or_of_a_table(word: str) -> None:
     bias = right("alibi_bias", heads=4, q_len=6, k_len=6)
     assert worst(bias, "alibi_bias", num_heads=4, **{word: 6}) <= 1

@@ -59,7 +59,18 @@ SWITCHES = {
     "rotary_interleaved": ("interleaved", "half"),  # Megatron
 }
 """A switch of other code, and the layouts for on and off."""
-LENGTHS = ("seq_len", "seq_length", "sequence_length", "max_len", "max_length", "max_seq_len")
+LENGTHS = (
+    "length",
+    "seq_len",
+    "seq_length",
+    "sequence_length",
+    "max_len",
+    "max_length",
+    "max_seq_len",
+    "num_positions",
+    "n_positions",  # GPT-2 in transformers
+    "max_position_embeddings",
+)
 """Arguments that are the number of queries and of keys, or of the rows of a table."""
 BOTH = ("q_len", "k_len")
 
