@@ -12,6 +12,7 @@ from posenc_conformance.checks import Options
 from posenc_conformance.checks.deployed import checks, subjects_of
 from posenc_conformance.checks.execution import Execution, execute
 from posenc_conformance.deployed.engine import VERSION, Deployed, _probe_served, probe_for
+from posenc_conformance.deployed.instrument import READ
 from posenc_conformance.deployed.key_places import place_of_key
 from posenc_conformance.deployed.keys_counted import counted
 from posenc_conformance.deployed.layer_questions import prompt_for, scores_of
@@ -220,5 +221,33 @@ class RoundsLogProbabilities(Served):
 
 def test_rounded_log_probabilities_are_no_mistake_of_positions() -> None:
     (result,) = run(deployed(RoundsLogProbabilities, "llama"), "distance-64")
+    assert result.outcome.explanations == ()
+    assert "all log-probabilities are rounded to bfloat16" in result.text
+
+
+class NoSharesInHalves(Served):
+    """Gives keys no share, in steps of a half, as bfloat16 has between 64 and 128."""
+
+    def complete(self, prompt: Sequence[int], steps: int) -> Iterator[dict[str, float]]:
+        for answer in super().complete(prompt, steps):
+            values = {word: value - n for n, (word, value) in enumerate(answer.items())}
+            lost = dict.fromkeys(READ, values["zero"])
+            yield {word: self.told(value) for word, value in (values | lost).items()}
+
+    def told(self, value: float) -> float:
+        return round(2 * value) / 2
+
+
+class NoShares(NoSharesInHalves):
+    """Gives keys no share, in all digits."""
+
+    def told(self, value: float) -> float:
+        return value
+
+
+def test_shares_lost_to_rounding_are_no_missing_values() -> None:
+    (exact,) = run(deployed(NoShares, "llama"), "distance-64")
+    assert "[values-missing]" in exact.text.splitlines()[0]
+    (result,) = run(deployed(NoSharesInHalves, "llama"), "distance-64")
     assert result.outcome.explanations == ()
     assert "all log-probabilities are rounded to bfloat16" in result.text

@@ -30,6 +30,8 @@ the query itself is likely too."""
 
 LEAST_ROUNDED = 16
 """Least number of different log-probabilities that tell their dtype."""
+FEWEST_ROUNDED = 4
+"""The same where no key is seen: words without a share have one value, and few others are left."""
 DECIMALS = 2
 """Decimals with which no score can be read: the logit of a key with the share of one token among
 hundreds is smaller than the last of them."""
@@ -148,28 +150,32 @@ def measure(probe: Probe, reader: Reader, prompt: Prompt, *, again: bool = True)
     if isinstance(probe.plan, Biased):
         least = float(probe.logits(prompt.gain, np.array(least_read(probe, prompt.gain))))
         return Measured(prompt, np.array([_biases(reply, least) for reply in answers]), strange)
-    logits = np.array(
-        [_logits(probe, reply, chain) for reply, chain in zip(answers, named, strict=True)]
-    )
+    try:
+        logits = np.array(
+            [_logits(probe, reply, chain) for reply, chain in zip(answers, named, strict=True)]
+        )
+    except NothingRead:
+        _require_digits(answers, FEWEST_ROUNDED)
+        raise
     scores = np.array([_scores(probe, row) for row in logits])
     return Measured(prompt, scores / probe.largest_score(prompt.gain), strange, logits)
 
 
-def _require_digits(answers: Sequence[Mapping[str, float]]) -> None:
+def _require_digits(answers: Sequence[Mapping[str, float]], fewest: int = LEAST_ROUNDED) -> None:
     """Raise Misbehaviour if all log-probabilities are numbers of bfloat16, or have few decimals.
 
-    Logits may be. But a difference of two logits has more bits than either, and where no word is
-    certain, so has the logarithm of the sum.
+    It takes ``fewest`` different ones to tell. Logits may be such numbers. But a difference of two
+    logits has more bits than either, and where no word is certain, so has the logarithm of the sum.
     """
     values = np.array([*{value for answer in answers for value in answer.values()}])
     values = values[np.isfinite(values)]
     rounded = values.astype(DTYPES["bfloat16"]).astype(values.dtype)
-    if len(values) >= LEAST_ROUNDED and (values == rounded).all():
+    if len(values) >= fewest and (values == rounded).all():
         raise Misbehaviour(
             "all log-probabilities are rounded to bfloat16, which leaves too few digits to read "
             "scores: let the engine compute them in float32, or serve the probe in float32"
         )
-    if len(values) >= LEAST_ROUNDED and (np.abs(values - np.round(values, DECIMALS)) < TINY).all():
+    if len(values) >= fewest and (np.abs(values - np.round(values, DECIMALS)) < TINY).all():
         raise Misbehaviour(
             f"all log-probabilities have at most {DECIMALS} decimals, which leaves too few digits "
             "to read scores: let the engine print all digits"
