@@ -217,6 +217,19 @@ def test_a_server_without_the_probe_is_not_judged() -> None:
     assert str(folder_of("llama")) not in cell.says
 
 
+def test_a_run_that_takes_too_long_is_no_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = tmp_path / "bin" / "python"
+    python.parent.mkdir()
+    begins = 'for word; do case $word in --posenc-report=*) echo {} >"${word#*=}";; esac; done'
+    python.write_text(f"#!/bin/sh\n{begins}\nexec sleep 60\n", encoding="utf-8")
+    python.chmod(0o755)
+    monkeypatch.setattr(judging, "JUDGING", 1)
+    cell = judged(Bench(replace(FAKE, inside=True), tmp_path))
+    assert (cell.verdict, cell.says) == (UNJUDGED, "the kit was not through after 1 s")
+
+
 def test_an_engines_own_words_are_its_last_error() -> None:
     log = "KeyError: 'rope_type'\n\nThe above was the cause\nRuntimeError: cannot load\nbye\n"
     assert own_words(log) == "RuntimeError: cannot load"

@@ -24,6 +24,7 @@ from posenc_conformance.deployed.engine import has_probe, is_encoder, model_of
 from posenc_conformance.errors import UserError
 from posenc_conformance.models.file import load_all, model_named
 from posenc_conformance.report.difference import read_report
+from posenc_conformance.report.layout import Report
 from scoreboard.deployed.engines import Engine
 from scoreboard.deployed.kept import REFUSED, UNJUDGED, Cell, Results, findings_of
 from scoreboard.environments import environment
@@ -95,7 +96,7 @@ class Bench:
             words = self._run(places, told, report, Path(folder), seconds)
             if not report.is_file() or not report.stat().st_size:
                 raise UserError(words, "see above")
-            document = read_report(report)
+            document = _whole(report)
         for model in models:
             checks = [
                 check for check in document["checks"] if check["id"].startswith(f"{model}.yaml::")
@@ -132,9 +133,9 @@ class Bench:
                 f"--posenc-dtype={self.engine.dtype}",
                 f"--posenc-context={context}",
             ]
-            words = self._run(places, told, report, folder)
+            words = self._run(places, told, report, folder, JUDGING)
             if report.is_file() and report.stat().st_size:
-                return findings_of(read_report(report))
+                return findings_of(_whole(report))
             problem = own_words(_text(folder / "log"))
             if problem or not alive():
                 raise Refused(problem or _last(_text(folder / "log")))
@@ -199,9 +200,12 @@ class Bench:
         told: Sequence[str],
         report: Path,
         folder: Path,
-        seconds: int = JUDGING,
+        seconds: float,
     ) -> str:
-        """Run the kit; return its error message in case there is no report."""
+        """Run the kit; return its error message in case there is no report.
+
+        Raises UserError if it takes longer: a report that it had begun says less than it seems.
+        """
         python = self.home / "bin" / "python" if self.engine.inside else Path(sys.executable)
         command = [str(python), "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", *told]
         command += [f"--impl={self.engine.impl.format(**places)}", f"--posenc-report={report}"]
@@ -216,8 +220,17 @@ class Bench:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return f"the kit was not through after {seconds} s"
+            late = f"the kit was not through after {seconds:g} s"
+            raise UserError(late, "judge it where nothing else runs") from None
         return _of_the_kit(done.stdout + done.stderr)
+
+
+def _whole(path: Path) -> Report:
+    """Read the report of a run that was through. Raises UserError for another one."""
+    report = read_report(path)
+    if reason := report.get("interrupted"):
+        raise UserError(f"the kit was not through: {reason}", "judge it again")
+    return report
 
 
 def _cell(model: str, spelling: str, context: int, made: Mapping[str, object]) -> Cell:
