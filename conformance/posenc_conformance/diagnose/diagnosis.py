@@ -76,6 +76,8 @@ class Fit:
     """Whether each value was granted the largest bound of its row."""
     spread: float = 0.0
     """Root mean square of the differences, in units of the bound, if it fits in a short dtype."""
+    of_own: float = np.inf
+    """Largest difference in units of the call's own bound, whatever the model's bound is."""
 
     @property
     def fits(self) -> bool:
@@ -89,7 +91,7 @@ class Fit:
         values may be as near.
         """
         single = not any("+" in fit.deviation or fit.is_wide for fit in (self, other))
-        is_same = abs(self.residual - other.residual) < SAME
+        is_same = abs(self.of_own - other.of_own) < SAME
         near, far = sorted((self.spread, other.spread))
         is_as_near = near > 0 and far <= AS_NEAR * near
         return single and self.deviation != other.deviation and (is_same or is_as_near)
@@ -276,8 +278,11 @@ def _fits(
         if residual <= most and differs(asked, model.output):
             numbers = (model.constant,)
             state = model.of_state
-            spread = _spread(asked, output, model.output) if residual <= 1 else 0.0
-            yield Fit(name, model.explanation, residual, model.of, numbers, state, is_wide, spread)
+            fits = residual <= 1
+            spread = _spread(asked, output, model.output) if fits else 0.0
+            own = _residual(asked, output, model.output, None, ...) if fits else np.inf
+            found = Fit(name, model.explanation, residual, model.of, numbers, state, is_wide)
+            yield replace(found, spread=spread, of_own=own)
 
 
 def _spread(case: Case, output: Floats, model: Floats) -> float:

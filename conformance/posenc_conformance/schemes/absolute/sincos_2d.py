@@ -360,9 +360,10 @@ KNOWLEDGE = {
         },
         readings=(square_grid,),
         deviations={
+            # On a square, exchanged axes and cells column by column are the same.
+            "axes-swapped": axes_swapped,
             "column-by-column": column_by_column,
             "sizes-swapped": sizes_swapped,
-            "axes-swapped": axes_swapped,
             "layout-swapped": other_conventions(
                 "layout", "matches the {value} layout exactly; {claimed} was claimed"
             ),
