@@ -28,8 +28,8 @@ from posenc_conformance.diagnose.distances import describe_distances
 from posenc_conformance.diagnose.inexact import unless_larger
 from posenc_conformance.diagnose.part_of_head import describe_unturned
 from posenc_conformance.diagnose.predictors import apply_constant
-from posenc_conformance.diagnose.recover import recover
-from posenc_conformance.diagnose.rows import find_rule
+from posenc_conformance.diagnose.recover import describe_reading, recover
+from posenc_conformance.diagnose.rows import describe_limit, find_rule
 from posenc_conformance.judge.arrays import PRECISE, UNIT_ROUNDOFF, Floats
 from posenc_conformance.judge.case import Case, case_described_by
 from posenc_conformance.judge.deviation import Constant
@@ -284,6 +284,31 @@ def finest_wrong(subject: Subject, dtype: str) -> str | None:
     if dtype in PRECISE or finest not in PRECISE or not ask_followups(subject, finest).wrong:
         return None
     return finest
+
+
+@once_per_subject
+def limit_of_positions(subject: Subject, dtype: str) -> str:
+    """Say beyond which position all wrong goldens have the last row; empty if there is none."""
+    printed = _printed(subject, dtype)
+    answers = [(case.with_fields(), output) for case, output in printed]
+    return describe_limit(*_told_apart(answers))
+
+
+@once_per_subject
+def read_by_all(subject: Subject, dtype: str, names: tuple[Name, ...]) -> str:
+    """Describe a mistake without an id that explains all wrong answers; empty if none does.
+
+    Empty as well if any of ``names`` explains all of them.
+    """
+    seen = ask_followups(subject, dtype)
+    answers = [(reply.case, reply.output) for reply in seen.answers] + _printed(subject, dtype)
+    wrong, right = _told_apart(answers)
+    if seen.stateful or any("+" in id or any(constants) for id, constants in names):
+        return ""
+    for id, _ in names:
+        if all(any(fit.fits for fit in fits_of_deviation(*each, id)) for each in wrong):
+            return ""
+    return describe_reading(wrong, right)
 
 
 @once_per_subject

@@ -44,11 +44,24 @@ def _rules(asked: Ints) -> Iterator[tuple[str, Ints]]:
     first = asked[:, :1]
     yield "each axis counts from 0: where positions begin is lost", asked - first
     yield "every row has the positions of the first one", 0 * asked + first
-    grid = asked - asked.min(axis=1, keepdims=True)
-    height, width = (int(size) for size in grid.max(axis=1)[-2:] + 1)
-    if len(asked) != 2 or height * width != len(number):
+    ends = asked.max(axis=1)
+    for last in sorted({*(2 ** np.arange(1, int(ends.max()).bit_length() + 1) - 1), *ends}):
+        if 0 < last < ends.max():
+            words = f"positions beyond {last} are taken for {last}, on every axis"
+            yield words, np.minimum(asked, last)
+    yield from _rules_of_grid(asked)
+
+
+def _rules_of_grid(asked: Ints) -> Iterator[tuple[str, Ints]]:
+    """Yield words for mistaken cells, if the last two axes are those of a grid, or of many."""
+    grid = (asked - asked.min(axis=1, keepdims=True))[-2:]
+    height, width = (int(size) for size in grid.max(axis=1) + 1)
+    frames, rest = divmod(asked.shape[1], height * width)
+    if rest or len(asked) != 2 + (frames > 1):
         return
-    if not np.array_equal(np.unique(grid[0] * width + grid[1]), number):
+    number = np.arange(height * width)
+    cells = (grid[0] * width + grid[1]).reshape(frames, -1)
+    if not np.array_equal(np.sort(cells), np.tile(number, (frames, 1))):
         return
     for words, rows, columns in (
         ("are i // height and i % height: not divided by the width", *np.divmod(number, height)),
@@ -60,7 +73,8 @@ def _rules(asked: Ints) -> Iterator[tuple[str, Ints]]:
         ),
         ("are those of the cell before, as if counted from 1", *np.divmod(number - 1, width)),
     ):
-        yield f"rows and columns of the grid {words}", np.stack([rows, columns])
+        both = np.tile([rows, columns], frames)
+        yield f"rows and columns of the grid {words}", np.concatenate([asked[:-2], both])
 
 
 def _describe_shift(case: Case, output: Floats) -> str:

@@ -14,6 +14,10 @@ BASES = (100.0, 1e3, 1e4, 1e5, 5e5, 1e6, 1e7, 1e8)
 """Bases that occur in released models and in mistakes."""
 
 
+WHOLE = 1e-9
+"""Largest error of a size that is a whole number."""
+USUAL = 16
+"""A divisor of sizes to which heads are padded."""
 LARGEST_SHIFT = 10_000
 """Smallest estimated shift that is not tried: it is no off-by-something mistake."""
 
@@ -68,10 +72,21 @@ def bases(case: Case, estimate: float | None) -> Iterator[Prediction]:
     for base in (*([estimate] if estimate else []), *BASES):
         if base != claimed:
             other, asked = apart(base, claimed, digits=6)
-            words = f"matches base {other}; {asked} was asked for"
+            words = f"matches base {other}{_as_of_head(case, base)}; {asked} was asked for"
             for model in predict_case(case.with_arguments(base=base), words, ("base", base)):
                 yield model
                 yield replace(model, constant=("share", base / claimed))
+
+
+def _as_of_head(case: Case, base: float) -> str:
+    """Say which larger head has the frequencies of another base; empty if none of a usual size."""
+    x, claimed = case.arguments.get("x"), case.arguments.get("base", 10000.0)
+    if case.scheme.family != "rotary" or not isinstance(x, np.ndarray) or min(base, claimed) <= 1:
+        return ""
+    channels = case.arguments.get("rotary_dim") or x.shape[-1]
+    size = channels * np.log(claimed) / np.log(base)
+    is_usual = size > channels and abs(size - round(size)) < WHOLE and round(size) % USUAL == 0
+    return f", like the first pairs of a head padded to {round(size)}" if is_usual else ""
 
 
 def other_base(case: Case, got: Floats) -> Iterator[Prediction]:

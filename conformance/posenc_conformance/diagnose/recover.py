@@ -373,7 +373,7 @@ def _of_deviations(answers: Answers, among: Collection[str]) -> str:
     return next((words for id, words in found[0].items() if all(id in each for each in found)), "")
 
 
-def _of_readings(wrong: Answers, right: Answers) -> str:
+def describe_reading(wrong: Answers, right: Answers = ()) -> str:
     """Describe the mistake without an id that explains all results; empty if none does."""
     fits = [fits_of_readings(case, output) for case, output in (*wrong, *right)]
     refuted = {fit.mistake for each in fits for fit in each if not fit.fits}
@@ -381,6 +381,15 @@ def _of_readings(wrong: Answers, right: Answers) -> str:
     common = set.intersection(*map(set, told)) - refuted if told else set()
     first = next((words for words in told[0] if words in common), "") if told else ""
     return first.removeprefix("matches ")
+
+
+def _describe_by_scheme(wrong: Answers) -> str:
+    """Describe the largest wrong result as its scheme does; empty if that fails for any result."""
+    told = [
+        (output.size, read(case, output) if (read := case.knowledge.description) else "")
+        for case, output in wrong
+    ]
+    return max(told)[1] if told and all(words for _, words in told) else ""
 
 
 Readers = Sequence[Callable[[Answers, Answers], str]]
@@ -392,13 +401,13 @@ OF_PART: Readers = (
     lambda wrong, right: describe_moved_rows(wrong),
 )
 """Readers of queries, keys or values that alone are wrong."""
-OF_MODELS: Readers = (_of_readings,)
+OF_MODELS: Readers = (describe_reading,)
 """Readers that try models, some of which need rows in their order, from the first one on."""
 CAUSES: Readers = (
     # Queries, keys or values alone: their mistake is none of the whole result.
     _recover_part,
     # A known model is more certain than positions, or a formula, fitted to the numbers.
-    _of_readings,
+    describe_reading,
     # Positions of rows: a right formula looks odd at other positions.
     describe_rows,
     # Conventions of the scheme: each of them has frequencies of its own, too.
@@ -430,5 +439,8 @@ PLACES: Readers = (
     lambda wrong, right: describe_missing(wrong),
 )
 """Readers that describe values and places, and name no cause; they need whole results."""
-LAST: Readers = (lambda wrong, right: describe_inexact(wrong),)
+LAST: Readers = (
+    lambda wrong, right: describe_inexact(wrong),
+    lambda wrong, right: _describe_by_scheme(wrong),
+)
 """Readers of what nothing else describes."""

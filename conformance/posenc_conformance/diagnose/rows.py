@@ -9,7 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from posenc_conformance.diagnose.sample import OF_BATCHES, can_be_taken_apart, is_at_any
+from posenc_conformance.diagnose.sample import (
+    OF_BATCHES,
+    at_leading_index,
+    can_be_taken_apart,
+    is_at_any,
+)
 from posenc_conformance.judge.arrays import PRECISE, UNIT_ROUNDOFF, Flags, Floats, Ints
 from posenc_conformance.judge.call_kinds import IDS
 from posenc_conformance.judge.case import Case
@@ -22,6 +27,8 @@ TURNED = ("rotary", "in-place", "layer")
 """Kinds of calls in which a row at position 0 is returned unchanged."""
 TABLES = frozenset({"table", "cos", "cache"})
 """Arguments whose rows belong to positions, and may be equal."""
+LENGTHS = np.unique([*2 ** np.arange(4, 18), *np.arange(1, 10) * 100, *np.arange(1, 34) * 1000])
+"""Lengths of tables that people write."""
 FEWEST = 3
 """Fewest rows, or requested positions, that allow a statement about positions."""
 MOST = 640
@@ -41,6 +48,10 @@ MULTIPLES = (2, 3, 4)
 """Numbers of times that a row may have been rotated."""
 AT_ONCE = 128
 """About as many positions of one row are tried in one call."""
+SHORTEST = 16
+"""Least length of a table that is told where all rows are beyond its end."""
+ROUND = 50
+"""A divisor of lengths that people write."""
 SHOWN = 6
 """Maximum number of rows that are shown."""
 
@@ -116,7 +127,7 @@ def find_rule(
     is_read = all(case.call.kind == IDS for case, _ in answers)
     few = _distinct([reading.asked for reading in both]) < FEWEST
     if few and not is_read and any(reading.found.any() for reading in both):
-        return NOTHING
+        return _at_one_place(both)
     for words, rule in RULES.items():
         if is_read and words in OF_RANKS:  # ids are made before they are sharded
             continue
@@ -139,8 +150,48 @@ def find_rule(
     certain = [reading for reading in both if not reading.equal]
     if not certain:
         return NOTHING
+    if (late := _late_from(certain))[0]:
+        return late
     most = max(certain, key=lambda reading: reading.found.size)
     return _each(most.asked, most.found), None
+
+
+def _at_one_place(both: Sequence[Reading]) -> "tuple[str, Rule | None]":
+    """Say that the few rows of a result stand at one place, although several are asked for."""
+    if len(both) > 1 or both[0].equal or np.ptp(both[0].found) or not np.ptp(both[0].asked):
+        return NOTHING
+    places, asked = both[0].found.reshape(-1), both[0].asked.reshape(-1)
+    if places[0] in asked:  # the first row may be right
+        return NOTHING
+    shown = ", ".join(map(str, np.unique(asked).tolist()))
+    return f"rows at {shown} all stand at {places[0]}", lambda asked: np.full_like(asked, places[0])
+
+
+def _late_from(readings: Sequence[Reading]) -> "tuple[str, Rule | None]":
+    """Say from which position on rows stand later, or earlier, by one number.
+
+    It may grow by itself each time as many positions on. NOTHING if rows before are wrong as well.
+    """
+    most = max(readings, key=lambda reading: reading.found.size)
+    asked, off = (
+        each.reshape(-1, most.asked.shape[-1])[0] for each in (most.asked, most.found - most.asked)
+    )
+    wrong = np.flatnonzero(off)
+    if not wrong.size or not wrong[0] or len(asked) < wrong[0] + FEWEST:
+        return NOTHING
+    if asked[wrong[0]] != asked[wrong[0] - 1] + 1:  # a row between them may be wrong, too
+        return NOTHING
+    first, by = int(asked[wrong[0]]), int(off[wrong[0]])
+    way = f"{abs(by)} {'later' if by > 0 else 'earlier'} than"
+    once, each = f"every row stands {way} it should", f"rows stand {way} those before do"
+    rules: list[tuple[str, Rule]] = [
+        (f"from position {first} on, {once}", lambda asked: asked + by * (asked >= first)),
+        (f"from each multiple of {first} on, {each}", lambda asked: asked + by * (asked // first)),
+    ]
+    for words, rule in rules:
+        if all(np.array_equal(rule(reading.asked), reading.found) for reading in readings):
+            return words, rule
+    return NOTHING
 
 
 def _rows_are_axes(case: Case) -> bool:
@@ -250,7 +301,18 @@ def _may_be_read(case: Case, output: Floats, left: Flags, places: Sequence[int])
         return fits
     sizes = {place.bit_length() for place in places}
     alike = [[place for place in places if place.bit_length() == size] for size in sizes]
-    return any(is_at_any(case, output, index, near) is not False for near in alike)
+    told = [is_at_any(case, output, index, near) for near in alike]
+    if None in told:  # a row depends on others, so that each place needs a call of that row alone
+        wrong = np.argwhere(left)
+        few = [at_leading_index(case, output, (*at[:-1],), at[-1:]) for at in wrong[[0, -1]]]
+        return all(any(_may_stand_at(*row, place) for place in places) for row in few)
+    return any(told)
+
+
+def _may_stand_at(row: Case, output: Floats, place: int) -> bool:
+    """Return whether the only row of a result may stand at a place."""
+    moved = _moved(row, place)
+    return moved is not None and bool(_agrees(row, output, moved).any())
 
 
 def _is_by_position(case: Case) -> bool:
@@ -366,7 +428,7 @@ def _tried(asked: Ints) -> Iterator[int]:
     around = [end + near for end in ends_of]
     many = [factor * flat for factor in MULTIPLES]
     others = np.concatenate(
-        [flat, again, *more, *many, flat + 1, flat - 1, ends - 1, flat // 2, *around]
+        [flat, flat + 1, flat - 1, *around, again, *more, *many, ends - 1, flat // 2]
     )
     yield from list(dict.fromkeys(others.tolist()))[:MOST]
 
@@ -507,7 +569,8 @@ def _alike(both: Sequence[Reading]) -> tuple[str, Rule | None]:
         for length in lengths
         if all(reading.may_be(reading.asked % length) for reading in both)
     ][:1]
-    if np.array_equal(actual, np.minimum(requested, last)):
+    is_limit = _is_length(int(last) + 1) or bool((requested <= last).any())
+    if is_limit and np.array_equal(actual, np.minimum(requested, last)):
         words = f"positions beyond {last} are taken for {last}"
         readings.append((words, lambda asked: np.minimum(asked, last)))
     if readings:
@@ -517,6 +580,41 @@ def _alike(both: Sequence[Reading]) -> tuple[str, Rule | None]:
         words = f"every row stands {abs(int(off[0]))} {way} than it should"
         return words, lambda asked: asked + off[0]
     return NOTHING
+
+
+def describe_limit(
+    wrong: Sequence[tuple[Case, Floats]], right: Sequence[tuple[Case, Floats]]
+) -> str:
+    """Say beyond which position rows of all wrong results have the last one.
+
+    A single row may have any other position. So several that are asked for must be found there, and
+    no right result may have a row beyond it. Empty if there is no such position.
+    """
+    asked = [asked_rows(case) for case, _ in wrong]
+    if any(each is None for each in asked):
+        return ""
+    read = [read_rows(*answer, LENGTHS - 1) for answer in wrong]
+    places = [each for each in read if each is not None]
+    if not places or len(places) < len(read):
+        return ""
+    last = max(int(each.max()) for each in places)
+    requested = [each for each in asked if each is not None]
+    if any(
+        not np.array_equal(found, np.minimum(each, last))
+        for found, each in zip(places, requested, strict=True)
+    ):
+        return ""
+    beyond = np.unique(np.concatenate([each[each > last] for each in requested]))
+    if len(beyond) < 2 or any(
+        _would_show(lambda each: np.minimum(each, last), c) for c, _ in right
+    ):
+        return ""
+    return f"positions beyond {last} are taken for {last}"
+
+
+def _is_length(number: int) -> bool:
+    """Return whether somebody may have written a number as the length of a table."""
+    return number >= SHORTEST and (number & (number - 1) == 0 or number % ROUND == 0)
 
 
 def _remainder(length: int) -> Rule:

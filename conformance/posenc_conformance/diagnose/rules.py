@@ -34,6 +34,8 @@ from posenc_conformance.diagnose.followups import (
     fits_of_one,
     is_right_when_new,
     kept_from_first,
+    limit_of_positions,
+    read_by_all,
     recovered,
 )
 from posenc_conformance.diagnose.inexact import unless_larger
@@ -154,6 +156,8 @@ def only_here(wrong: WrongResult) -> Diagnosis | None:
     """Explain the result by itself if all small questions are answered correctly."""
     if wrong.followups.wrong:
         return None
+    if limit := limit_of_positions(wrong.subject, wrong.case.dtype):
+        return to_diagnosis([], NONE, limit)
     none = nothing_fits(wrong.output.size)
     otherwise = none if wrong.fits else wrong.earlier_or(none)
     description = "" if wrong.fits or otherwise != none else _described_alone(wrong)
@@ -193,6 +197,12 @@ def read_from_results(wrong: WrongResult) -> Diagnosis | None:
     return to_diagnosis([], CHANGED if wrong.followups.stateful else NONE, wrong.recovered)
 
 
+def read_by_readings(wrong: WrongResult) -> Diagnosis | None:
+    """Describe a mistake without an id that explains all wrong answers, where no name does."""
+    words = read_by_all(wrong.subject, wrong.case.dtype, tuple(wrong.names))
+    return to_diagnosis([], NONE, words) if words else None
+
+
 def read_against_names(wrong: WrongResult) -> Diagnosis | None:
     """Describe what wrong answers show, if each named mistake fails to explain some of them."""
     if not contradicted(wrong.subject, wrong.case.dtype, wrong.names):
@@ -220,6 +230,7 @@ RULES: tuple[Rule, ...] = (
     of_one_earlier_call,
     right_when_new,
     read_from_results,
+    read_by_readings,
     read_against_names,
 )
 """Rules in their order of use; ``named`` is the fallback."""

@@ -8,12 +8,14 @@ import numpy as np
 from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.judge.case import Case
 from posenc_conformance.judge.error_model import right_rows
-from posenc_conformance.scheme_file.axis_names import forms_of
+from posenc_conformance.scheme_file.axis_names import form_of, forms_of
 
 ROW_BY_ROW = ("encode", "rotary", "in-place", "sum")
 """Kinds of calls where a row of the result depends only on its own row and position."""
 LARGEST_JOINED = 2**15
 """About the largest sample, in values, of all heads of queries and keys."""
+LAST_QUERIES = 2
+"""Number of queries that are enough to refute another call."""
 NEIGHBOURS = 256
 """Number of rows whose positions are read."""
 Answer = tuple[Case, Floats]
@@ -140,6 +142,31 @@ def whole_rows(case: Case, output: Floats, index: tuple[int, ...], largest: int)
 def at_leading_index(case: Case, output: Floats, index: tuple[int, ...], rows: Ints) -> Answer:
     """Take rows, which may be repeated, of one leading index."""
     return _taken(case, output, _heads(output.shape[:-2], index)[:1], rows)
+
+
+def last_queries(case: Case, output: Floats) -> Answer | None:
+    """Take the last queries of the first head, with all keys: None if the call cannot be cut so.
+
+    That is so where queries are the last of the keys, which the truth of both calls tells.
+    """
+    forms, shape = forms_of(case.call), form_of(case.call.returns)
+    if shape is None or shape.axes != ("heads", "q_len", "k_len") or output.shape != case.shape:
+        return None
+    arguments = dict(case.arguments)
+    for name, form in forms.items():
+        if form.axes[:1] == ("heads",):
+            arguments[name] = arguments[name][:1]
+        if "q_len" in form.axes:
+            at = form.axes.index("q_len")
+            count = arguments[name].shape[at]
+            last = np.arange(max(count - LAST_QUERIES, 0), count)
+            arguments[name] = np.take(arguments[name], last, axis=at)
+    few = replace(case, arguments=arguments, printed=None, truth_shared_with=None)
+    part = output[:1, -LAST_QUERIES:]
+    if not few.has_result or part.size == output.size:
+        return None
+    right = case.truth[:1, -LAST_QUERIES:]
+    return (few, part) if np.array_equal(few.truth, right, equal_nan=True) else None
 
 
 def is_at_any(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from posenc_conformance.judge.arrays import Array
+from posenc_conformance.judge.arrays import Array, Floats
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Call, Scheme
 
 if TYPE_CHECKING:  # circular: a case has a scheme, whose knowledge takes cases
@@ -46,6 +46,8 @@ class CallKnowledge:
     readings: "tuple[DeviationModel, ...]" = ()
     """Models of mistakes that the spec lists under no id for this call. If no deviation explains a
     result, their words describe it."""
+    description: "Callable[[Case, Floats], str] | None" = None
+    """Describe a wrong result where nothing else does; empty if it shows nothing."""
     shape: "Callable[[Case], Sequence[int]] | None" = None
     """Return the shape of the result."""
     places: "Callable[[Case], Array] | None" = None

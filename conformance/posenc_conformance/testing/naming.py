@@ -18,15 +18,24 @@ from posenc_conformance.diagnose.diagnosis import (
     find_fits,
     first_fit,
     is_result_of,
+    residual_of,
     to_diagnosis,
 )
 from posenc_conformance.diagnose.given import describe_viewed
 from posenc_conformance.diagnose.inexact import unless_larger
 from posenc_conformance.diagnose.moved_axes import describe_places_on_axes
 from posenc_conformance.diagnose.part_of_head import describe_part_of_head, describe_unturned
-from posenc_conformance.diagnose.recover import CAUSES, LAST, OF_MODELS, PLACES, recover
+from posenc_conformance.diagnose.recover import (
+    CAUSES,
+    LAST,
+    OF_MODELS,
+    PLACES,
+    describe_reading,
+    recover,
+)
 from posenc_conformance.diagnose.rows import (
     RULES,
+    Rule,
     describe_only_row,
     describe_rows,
     find_rule,
@@ -34,6 +43,7 @@ from posenc_conformance.diagnose.rows import (
 )
 from posenc_conformance.diagnose.sample import (
     Answer,
+    at_leading_index,
     can_be_taken_apart,
     joined_arguments,
     neighbours,
@@ -60,6 +70,10 @@ INDICES = 4
 """Leading indices that are looked at, and listed, where no known mistake explains a result."""
 FEWEST_STEPS = 3
 """Fewest right leading indices that show a step."""
+MOST_ROWS = 1024
+"""Most rows whose rule is read where that of a part of them does not hold."""
+NUMBERED = ("sequence", "head")
+"""What the leading axes usually number."""
 ROWS_OF_ALL = 512
 """Rows that a pair of mistakes must explain besides those few; a single mistake must explain the
 whole result."""
@@ -98,8 +112,10 @@ def name_mistake(case: Case, output: Floats, index: tuple[int, ...]) -> Diagnosi
 
 def _describe_one_cause(case: Case, output: Floats, index: tuple[int, ...]) -> str:
     """Describe a mistake without an id that is simpler than any two; empty if none fits."""
-    is_likely = describe_part_of_head([sample(case, output, index, ROWS)])
-    if is_likely and (words := describe_part_of_head([(case, output)])):
+    few = sample(case, output, index, ROWS)
+    if describe_part_of_head([few]) and (words := describe_part_of_head([(case, output)])):
+        return words
+    if describe_reading([few]) and (words := describe_reading([(case, output)])):
         return words
     if words := describe_viewed([(case, output)]) or describe_places_on_axes(case, output):
         return words
@@ -123,13 +139,17 @@ def _describe(case: Case, output: Floats, index: tuple[int, ...]) -> str:
     if not can_be_taken_apart(case):
         unturned = describe_unturned(case, output)
         return unturned if unturned and find_rule(whole)[1] is None else recover(whole)
+    if words := _describe_numbers(case, output):
+        return words
     wrong, count = _wrong_indices(case, output)
     indices = [index[:-2], *(each for each in wrong if each != index[:-2])][:INDICES]
-    read = dict(find_rule([neighbours(case, output, (*each, *index[-2:]))]) for each in indices)
+    read = _rules_of(case, output, [(*each, *index[-2:]) for each in indices])
     words, rule = read.popitem()
     if joined_arguments(case) and rule is None:  # queries and keys may differ in what is wrong
         words = ""
-    words = "" if read or not holds_everywhere(rule, case, output) else words
+    if not (read or holds_everywhere(rule, case, output)):
+        words, rule = _rule_of_all_rows(case, output, index)
+    words = "" if read else words
     if (rule is None or not words) and (unturned := describe_unturned(case, output)):
         return unturned
     few = [sample(case, output, index, ROWS, heads=1)]
@@ -145,6 +165,50 @@ def _describe(case: Case, output: Floats, index: tuple[int, ...]) -> str:
     words = words or recover(whole, readers=PLACES) or describe_only_row(case, output)
     words = words or unless_larger(recover(few, readers=LAST), whole)
     return words or f"leading indices {listed} are wrong; {others}" * (is_part and step > 0)
+
+
+def _rule_of_all_rows(
+    case: Case, output: Floats, index: tuple[int, ...]
+) -> tuple[str, Rule | None]:
+    """Read the rule of all rows at one leading index; no words if there are too many."""
+    if output.shape[-2] > MOST_ROWS:
+        return "", None
+    every = np.arange(output.shape[-2])
+    words, rule = find_rule([at_leading_index(case, output, index[:-2], every)])
+    return (words, rule) if rule and holds_everywhere(rule, case, output) else ("", None)
+
+
+def _describe_numbers(case: Case, output: Floats) -> str:
+    """Say that rows stand at the number of their head, or of their sequence; empty if not."""
+    positions, heads = case.arguments["positions"], output.shape[:-2]
+    if joined_arguments(case) or positions.ndim != 1 or not 0 < len(heads) <= len(NUMBERED):
+        return ""
+    for axis, which in enumerate(NUMBERED[-len(heads) :]):
+        if heads[axis] > 1 and all(
+            _stands_at(case, output, index, index[axis]) for index in np.ndindex(heads)
+        ):
+            return f"every row stands at the number of its {which}"
+    return ""
+
+
+def _stands_at(case: Case, output: Floats, index: tuple[int, ...], place: int) -> bool:
+    """Return whether all rows at a leading index stand at one place."""
+    one, got = at_leading_index(case, output, index, np.arange(output.shape[-2]))
+    moved = one.with_arguments(positions=np.full_like(one.arguments["positions"], place))
+    return moved.has_result and residual_of(one, got, moved.truth, moved.bound) <= 1
+
+
+def _rules_of(
+    case: Case, output: Floats, indices: Sequence[tuple[int, ...]]
+) -> dict[str, Rule | None]:
+    """Read the rule of rows at each of some leading indices, up to the first that has none."""
+    read: dict[str, Rule | None] = {}
+    for index in indices:
+        words, rule = find_rule([neighbours(case, output, index)])
+        read[words] = rule
+        if not words:
+            break
+    return read
 
 
 def _step_of_right(wrong: Sequence[tuple[int, ...]], count: int) -> int:
