@@ -26,6 +26,8 @@ from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 HEADS = (8, 1, 2, 3, 4, 6, 7, 12, 16)
+RANKS = (2, 4, 8, 16)
+"""Numbers of ranks between which heads may be divided."""
 
 
 def error_terms(case: Case) -> ErrorTerms:
@@ -239,6 +241,7 @@ def slopes_models(case: Case, got: Floats) -> Iterator[Prediction]:
     yield Prediction("matches the slopes sorted", np.sort(right)[::-1])
     yield Prediction("matches slopes with the sign flipped", -case.truth)
     yield from every_second_slope(heads)
+    yield from slopes_of_ranks(heads)
     yield Prediction(
         "matches 2^(-8h/n) with n in place of the power of two below it in the second part",
         np.concatenate(
@@ -248,6 +251,21 @@ def slopes_models(case: Case, got: Floats) -> Iterator[Prediction]:
             ]
         ),
     )
+
+
+def slopes_of_ranks(heads: int) -> Iterator[Prediction]:
+    """Predict slopes that each rank of a few computes for its own heads, as if they were all."""
+    for ranks in RANKS:
+        own, rest = divmod(heads, ranks)
+        if own and not rest:
+            few = below_power(own)
+            more = 2.0 ** (-4 * np.arange(1, 2 * (own - few) + 1, 2) / few)
+            each = np.concatenate([2.0 ** (-8 * np.arange(1, few + 1) / few), more])
+            yield Prediction(
+                f"matches the slopes of {own} heads {ranks} times, as of {ranks} ranks that each "
+                "count their own heads alone",
+                np.tile(each, ranks),
+            )
 
 
 def every_second_slope(heads: int) -> Iterator[Prediction]:
@@ -266,6 +284,15 @@ def every_second_slope(heads: int) -> Iterator[Prediction]:
     yield Prediction(
         f"matches every second slope of {twice} heads from the second on, for those beyond {few}",
         np.concatenate([small, large[1::2][: heads - few]]),
+    )
+    odd = large[::2][: heads - few]
+    yield Prediction(
+        f"matches every second slope of {twice} heads before those of {few}, not behind them",
+        np.concatenate([odd, small]),
+    )
+    yield Prediction(
+        f"matches every second slope of {twice} heads from the first on, and then the others",
+        np.concatenate([large[::2], large[1::2]])[:heads],
     )
     even = 2.0 ** (-8 * np.arange(1, 2 * heads + 1) / (2 * heads))
     listed = np.concatenate([large, 2.0 ** (-4 * np.arange(1, 2 * twice, 2) / twice)])[: 2 * heads]
@@ -288,9 +315,24 @@ def narrow_bias(case: Case, got: Floats) -> Iterator[Prediction]:
     right = slope_of_each_head(case)[:, None, None]
     distance = distances(case)
     for dtype in ("bfloat16", "float16"):
-        for prefix, steps in (("", distance), ("distances, ", round_to(distance, dtype))):
+        near = round_to(distance, dtype)
+        # A power of two only moves the exponent: products round as distances do.
+        if np.array_equal(round_to(right * distance, dtype), right * near):
+            words = f"matches distances, or their products with slopes, rounded to {dtype}"
+            yield Prediction(words, right * near)
+        for prefix, steps in (("", distance), ("distances, ", near)):
             product = round_to(round_to(right, dtype) * steps, dtype)
             yield Prediction(f"matches {prefix}slopes and products rounded to {dtype}", product)
+
+
+def narrow_distances(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict distances alone rounded to a narrow dtype."""
+    for dtype in ("bfloat16", "float16"):
+        near = round_to(distances(case), dtype)
+        yield Prediction(
+            f"matches distances alone rounded to {dtype}",
+            slope_of_each_head(case)[:, None, None] * near,
+        )
 
 
 def narrow_positions(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -470,7 +512,7 @@ KNOWLEDGE = {
             "bias-slopes-spread-wrongly": bias_slopes_models,
             "narrow-bias": narrow_bias,
         },
-        readings=(slopes_along, narrow_positions),
+        readings=(slopes_along, narrow_distances, narrow_positions),
     ),
     "alibi_bias_vjp": CallKnowledge(
         error_terms=vjp_error_terms,

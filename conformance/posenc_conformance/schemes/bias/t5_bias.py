@@ -41,6 +41,13 @@ from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
 REACH = 200
+FACTORS = {
+    "the distance's logarithm to base 2, that of max_distance to base e": 1 / np.log(2),
+    "the distance's logarithm to base e, that of max_distance to base 2": np.log(2),
+    "the distance's logarithm to base 10, that of max_distance to base e": 1 / np.log(10),
+    "the distance's logarithm to base e, that of max_distance to base 10": np.log(10),
+}
+"""Factors of the logarithm if its two logarithms have different bases, in words."""
 SAVED = (
     (32, 128),
     (32, 64),
@@ -52,6 +59,8 @@ SAVED = (
     (16, 64),
 )
 """Sizes found in models, to try on their saved arrays."""
+SHOWN = 4
+"""The number of wrong distances that are listed."""
 LOOSE = ((64, 512),)
 """Sizes at which a correct implementation's logarithm may miss a whole number, unlike at the sizes
 in CONFIGURATIONS."""
@@ -333,6 +342,60 @@ def by_logarithm(case: Case, got: Floats) -> Iterator[Prediction]:
     )
 
 
+def formula_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict the formula of far distances with another ratio, edge, end or rounding.
+
+    ``steps`` is the logarithm's share of the way from the last bucket of a single distance to the
+    last bucket of all.
+    """
+    relative = case.arguments["relative_position"]
+    farthest = case.arguments.get("max_distance", 128)
+    two_sided = case.conventions["direction"] == "bidirectional"
+    side = one_side(case)
+    half, far = side // 2, side - side // 2
+    n = np.abs(relative) if two_sided else np.maximum(-relative, 0)
+    above = np.maximum(n, 1)
+    unit, end = np.log(above / half), np.log(farthest / half)
+
+    def predicted(words: str, steps: Floats, edge: int = half, last: int = side - 1) -> Prediction:
+        large = np.minimum(edge + np.floor(np.minimum(steps, far * farthest)), last)
+        bucket = np.where(n < edge, n, large) + side * (relative > 0) * two_sided
+        return Prediction(f"matches {words}", bucket.astype(np.float64))
+
+    for words, factor in FACTORS.items():
+        yield predicted(words, unit / end * far * factor)
+    yield predicted("the logarithm of 1 more than the ratio", np.log(1 + above / half) / end * far)
+    yield predicted(
+        "logarithms of distances that are not divided by the number of exact buckets",
+        np.log(above) / np.log(farthest) * far,
+    )
+    yield predicted(
+        "only the logarithm of max_distance without the division by the exact buckets",
+        unit / np.log(farthest) * far,
+    )
+    yield predicted(
+        "logarithms that spread over all buckets of a side, not over those that are left",
+        unit / end * side,
+    )
+    yield predicted(
+        "far distances in buckets of equal width", (above - half) / (farthest - half) * far
+    )
+    yield predicted("logarithms rounded up to the next bucket, not cut", np.ceil(unit / end * far))
+    yield predicted(
+        "far distances that never reach the last bucket", unit / end * far, last=side - 2
+    )
+    yield predicted("buckets beyond the last one", unit / end * far, last=side * farthest)
+    for words, edge in (
+        ("one exact bucket less", half - 1),
+        ("one exact bucket more", half + 1),
+        ("a quarter of a side's buckets exact, not half of them", side // 4),
+        ("three quarters of a side's buckets exact, not half of them", side * 3 // 4),
+    ):
+        if 0 < edge < min(side, farthest):
+            steps = np.log(above / edge) / np.log(farthest / edge) * (side - edge)
+            yield predicted(words, steps, edge)
+
+
 def through_buckets(model: Any) -> Any:
     """Make a model that predicts the bias from the wrong buckets that ``model`` predicts."""
 
@@ -362,6 +425,48 @@ def gradient_of_other_buckets(case: Case, got: Floats) -> Iterator[Prediction]:
     for model in other_buckets(buckets_of(case), got):
         if model.output.max(initial=0) < case.parameter("num_buckets"):
             yield Prediction(model.explanation, gathered(case, model.output.astype(np.int64)))
+
+
+def describe_buckets(case: Case, got: Floats) -> str:
+    """Say of which distances the buckets are wrong, and what they are.
+
+    Empty if one distance has several buckets.
+    """
+    relative, right = (np.ravel(each) for each in (case.arguments["relative_position"], case.truth))
+    distances, first = np.unique(relative, return_index=True)
+    found = got.ravel()[first]
+    if (got.ravel() != found[np.searchsorted(distances, relative)]).any():
+        return ""
+    wrong = np.flatnonzero(found != right[first])
+    wrong = wrong[np.argsort(np.abs(distances[wrong]), kind="stable")]
+    if not wrong.size:
+        return ""
+    near = int(np.abs(distances[wrong[0]]))
+    at = wrong[np.sign(distances[wrong]) == np.sign(distances[wrong[0]])][:SHOWN]
+    told = (", ".join(f"{each:g}" for each in values[at]) for values in (found, right[first]))
+    has = "distances {} have the buckets {}, and should have {}".format(
+        ", ".join(map(str, distances[at].tolist())), *told
+    )
+    sizes = f"{case.arguments['num_buckets']} buckets up to {case.arguments['max_distance']}"
+    return f"the buckets of distances from {near} on are wrong: of {sizes}, {has}"
+
+
+def describe_rows_of_table(case: Case, got: Floats) -> str:
+    """Say which rows of the table wrong biases are taken from, if the rows can be told apart."""
+    table = case.arguments["table"]
+    buckets = buckets_of(case)
+    if len(np.unique(table, axis=0)) < len(table) or got.shape != case.shape:
+        return ""
+    # Queries and keys of one distance have one bucket, so that few of them tell all.
+    lag = buckets.arguments["relative_position"]
+    distances, first = np.unique(lag, return_index=True)
+    values = got.reshape(len(got), -1).T
+    alike = values == values[first][np.searchsorted(distances, lag.ravel())]
+    found = (values[first][:, None] == table).all(axis=-1)
+    if not alike.all() or not found.any(axis=-1).all():
+        return ""
+    few = buckets.with_arguments(relative_position=distances)
+    return describe_buckets(few, found.argmax(axis=-1).astype(np.float64))
 
 
 direction_swapped = other_conventions(
@@ -406,7 +511,8 @@ KNOWLEDGE = {
             "wrong-max-distance": other_distance,
             "inexact-logarithm": by_logarithm,
         },
-        readings=(other_buckets, not_halved),
+        readings=(other_buckets, not_halved, formula_wrong),
+        description=describe_buckets,
     ),
     "t5_bias": CallKnowledge(
         error_terms=exact_terms,
@@ -428,7 +534,12 @@ KNOWLEDGE = {
             "wrong-max-distance": other_distance,
             "inexact-logarithm": through_buckets(by_logarithm),
         },
-        readings=(through_buckets(other_buckets), through_buckets(not_halved)),
+        readings=(
+            through_buckets(other_buckets),
+            through_buckets(not_halved),
+            through_buckets(formula_wrong),
+        ),
+        description=describe_rows_of_table,
     ),
     "t5_bias_vjp": CallKnowledge(
         error_terms=table_vjp_terms(rows_of),

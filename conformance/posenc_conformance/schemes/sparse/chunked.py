@@ -127,6 +127,22 @@ def chunks_dropped(case: Case, got: Floats) -> Iterator[Prediction]:
     yield predicted("matches a causal mask without chunks", np.asarray(key <= query))
 
 
+def borders_late(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict borders that are late from the first one on, or one key before each chunk seen."""
+    query, key = places(case)
+    size = case.arguments["chunk_size"]
+    late = [np.maximum(each - 1, 0) // size for each in (query, key)]
+    words = "matches chunks that each begin 1 later than they should, the first one excepted"
+    yield predicted(words, (late[0] == late[1]) & (key <= query))
+    begin = query // size * size
+    words = "matches queries that see one key before the begin of their chunk as well"
+    yield predicted(words, (key >= begin - 1) & (key <= query))
+    words = "matches queries of which the first of each chunk still sees the chunk before"
+    yield predicted(words, (key >= np.maximum(query - 1, 0) // size * size) & (key <= query))
+    words = "matches queries of which the first of each chunk sees the chunk before, and not itself"
+    yield predicted(words, (key // size == late[0]) & (key <= query))
+
+
 KNOWLEDGE = {
     "chunked_mask": CallKnowledge(
         error_terms=exact_terms,
@@ -152,5 +168,6 @@ KNOWLEDGE = {
             "chunks-dropped": chunks_dropped,
             "inverted": inverted,
         },
+        readings=(borders_late,),
     ),
 }
