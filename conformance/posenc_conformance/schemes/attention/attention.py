@@ -1,6 +1,7 @@
 """Attention: bounds, invariants and deviations."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,10 @@ LARGEST_EXPONENT = 300.0
 """Limit on the exponents of a bound, so that it does not overflow."""
 SHARP = 3.0
 """Factor of drawn queries, so that logits differ enough for the weights to differ too."""
+HEADS = (2, 4, 8, 12, 16, 32, 40, 64)
+"""Usual numbers of heads, tried where a call does not show its own."""
+LOW = (-1e4, -1e3, -100.0, -50.0, -20.0, -10.0, -5.0, -1.0)
+"""Numbers that stand for minus infinity and are not low enough."""
 EPSILONS = (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 POWERS_OF_2 = (1.0, 1.4, 1.44, 1.443, 1.4427)
 """Wrong factors seen in place of log2(e) = 1.442695…"""
@@ -300,6 +305,11 @@ def scaled_otherwise(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
         "division by the fourth root of head_dim": head_dim**-0.25,
         "multiplication by sqrt(head_dim)": head_dim**0.5,
     }
+    heads = case.arguments["q"].shape[-3] if case.arguments["q"].ndim > 2 else 0
+    for count in dict.fromkeys((heads, *HEADS)):
+        if count > 1:
+            words = f"division by sqrt({count * head_dim}), as of {count} heads together"
+            factors[words] = (count * head_dim) ** -0.5
     for words, factor in factors.items():
         if factor != right:
             logits = products(case) * factor + bias_of(case)
@@ -353,10 +363,58 @@ def masked_after(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
 def masked_finitely(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
     """Predict the weights with hidden logits that are low but finite."""
     every, logits = np.ones_like(seen(case)), logits_of(case)
-    for low in (-1e4, -1e3, -100.0):
+    for low in LOW:
         for change, hidden in (("replaced", low), ("lowered", logits + low)):
             weights = softmax(np.where(seen(case), logits, hidden), every)
             yield f"matches hidden logits {change} by {low:g}", weights
+
+
+def mask_multiplied(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
+    """Predict hidden logits of 0, as of a mask that logits are multiplied by."""
+    logits = np.where(seen(case), logits_of(case), 0.0)
+    yield "matches hidden logits of 0, which a softmax counts", softmax(logits, logits > -np.inf)
+
+
+def biased_finitely(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
+    """Predict a low number for minus infinity in the bias, and perhaps in the mask as well."""
+    logits, shown = logits_of(case), seen(case)
+    hidden = np.isneginf(bias_of(case))
+    if not shown.all():
+        yield "matches a bias without the mask beside it", softmax(logits, logits > -np.inf)
+    for low in (*LOW, 0.0) if hidden.any() else ():
+        of_bias = products(case) * scale_of(case) + np.where(hidden, low, bias_of(case))
+        yield f"matches a bias of {low:g} where it is minus infinity", softmax(of_bias, shown)
+        if not shown.all():
+            words = f"matches a bias of {low:g} where it is minus infinity, and no mask"
+            yield words, softmax(of_bias, np.ones_like(shown))
+        every = np.where(hidden | ~shown, low, logits)
+        yield f"matches hidden logits replaced by {low:g}", softmax(every, every > -np.inf)
+
+
+def keys_tiled(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict heads of grouped queries whose keys, values, or both are repeated as a whole.
+
+    Where every key head stands for a group of query heads, its copies follow one another.
+    """
+    k, v = case.arguments["k"], case.arguments.get("v")
+    if k.ndim < 3:
+        return
+    heads = k.shape[-3]
+    for group in range(heads // 2, 1, -1):
+        first = np.arange(heads) // group * group
+        both = [each for each in (k, v) if each is not None]
+        if heads % group or any((each[..., first, :, :] != each).any() for each in both):
+            continue
+        order = np.arange(heads) % (heads // group) * group
+        for what in (("k", "v"), ("k",), ("v",)) if v is not None else (("k",),):
+            other = {name: case.arguments[name][..., order, :, :] for name in what}
+            names = " and ".join("keys" if name == "k" else "values" for name in what)
+            words = (
+                f"matches {names} of {heads // group} heads tiled, 0, 1, … and again from 0, where "
+                f"each is repeated {group} times in a row"
+            )
+            yield Prediction(words, case.with_arguments(**other).truth)
+        return
 
 
 def epsilon_added(case: Case, got: Floats) -> Iterator[tuple[str, Floats]]:
@@ -451,6 +509,18 @@ def as_weights(wrong: Weights) -> DeviationModel:
     return models
 
 
+def as_low_weights(wrong: Weights) -> DeviationModel:
+    """Make a model of wrong weights of hidden keys, which round to the smallest number."""
+
+    def models(case: Case, got: Floats) -> Iterator[Prediction]:
+        smallest = SMALLEST[case.dtype] * UNIT_ROUNDOFF[case.dtype]
+        least = case.bound + np.where(seen(case), 0.0, smallest)
+        for prediction in as_weights(wrong)(case, got):
+            yield replace(prediction, bound=least)
+
+    return models
+
+
 def as_output(wrong: Weights) -> DeviationModel:
     """Make a model that predicts the output that wrong weights give."""
 
@@ -481,12 +551,12 @@ KNOWLEDGE = {
             "mask-shifted": as_weights(masked_off_by_one),
             "mask-ignored": as_weights(unmasked),
             "mask-after-softmax": as_weights(masked_after),
-            "finite-mask": as_weights(masked_finitely),
+            "finite-mask": as_low_weights(masked_finitely),
             "epsilon-in-sum": as_weights(epsilon_added),
             "exponential-wrong": as_weights(other_exponential),
             "softmax-over-queries": as_weights(over_queries),
         },
-        readings=(weights_padded,),
+        readings=(weights_padded, as_weights(mask_multiplied), keys_tiled),
     ),
     "attention": CallKnowledge(
         error_terms=output_terms,
@@ -509,7 +579,12 @@ KNOWLEDGE = {
             "exponential-wrong": as_output(other_exponential),
             "attention-softmax-over-queries": as_output(over_queries),
         },
-        readings=(output_padded,),
+        readings=(
+            output_padded,
+            as_output(masked_finitely),
+            as_output(mask_multiplied),
+            keys_tiled,
+        ),
     ),
     "attention_with_bias": CallKnowledge(
         error_terms=output_terms,
@@ -525,6 +600,6 @@ KNOWLEDGE = {
             "bias-scale-wrong": as_output(scaled_otherwise),
             "mask-at-start": as_output(masked_at_start),
         },
-        readings=(output_padded,),
+        readings=(output_padded, as_output(biased_finitely), keys_tiled),
     ),
 }

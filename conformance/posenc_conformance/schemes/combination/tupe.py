@@ -342,6 +342,8 @@ def wrong_scale(case: Case, got: Floats) -> Iterator[Prediction]:
     yield Prediction("matches logits that are not scaled", scores + bias)
     yield Prediction("matches 1 / sqrt(2 heads head_dim)", scores / np.sqrt(heads) / both + bias)
     yield Prediction("matches 1 / (2 head_dim)", scores / both**2 + bias)
+    yield Prediction("matches 1 / head_dim", scores / head_dim + bias)
+    yield Prediction("matches 1 / sqrt(heads head_dim)", scores / np.sqrt(heads) / once + bias)
     yield Prediction("matches 1 / sqrt(3 head_dim)", scores / np.sqrt(3 * head_dim) + bias)
     if has_table(case):
         yield Prediction("matches the bias scaled too", (scores + bias) / both)

@@ -425,15 +425,27 @@ def rows_shifted(case: Case, got: Floats) -> Iterator[Prediction]:
         )
 
 
-def clip_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
-    """Predict distances clipped at other magnitudes, or wrapped around beyond the tables."""
+def indices_clipped(case: Case) -> Iterator[tuple[str, Integers]]:
+    """Yield rows of the tables for distances clipped at other ends, or not at all, in words."""
     span, distance = span_of(case), placed(case, relative_of(case))
+    last = 2 * span - 1
     for words, index in (
         (f"distances cut to ±{span - 1}", np.clip(distance, 1 - span, span - 1) + span),
         ("distances started over beyond the tables", (distance + span) % (2 * span)),
         (f"distances cut to ±{span // 2}", np.clip(distance, -(span // 2), span // 2) + span),
+        (
+            f"rows of the tables cut at {last - 1}, not at the last",
+            np.minimum(distance + span, last - 1),
+        ),
+        ("rows of the tables cut at 1, not at the first", np.maximum(distance + span, 1)),
     ):
-        yield Prediction(f"matches {words}", with_index(case, np.clip(index, 0, 2 * span - 1)))
+        yield words, np.clip(index, 0, last)
+
+
+def clip_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict distances clipped at other magnitudes, or wrapped around beyond the tables."""
+    for words, index in indices_clipped(case):
+        yield Prediction(f"matches {words}", with_index(case, index))
 
 
 def wrong_scale(case: Case, got: Floats) -> Iterator[Prediction]:
@@ -447,8 +459,11 @@ def wrong_scale(case: Case, got: Floats) -> Iterator[Prediction]:
         ("2 head_dim", 2 * head_dim),
         ("4 head_dim", 4 * head_dim),
         ("3 heads head_dim", 3 * heads * head_dim),
+        ("heads head_dim", heads * head_dim),
     ):
         yield Prediction(f"matches 1 / sqrt({words})", total / np.sqrt(under))
+    yield Prediction("matches 1 / head_dim", total / head_dim)
+    yield Prediction("matches 1 / head_dim^(1/4)", total / np.sqrt(root))
     yield Prediction("matches logits that are not scaled", total)
     third = np.sqrt(3) * root
     yield Prediction("matches 1 / sqrt(head_dim) for content", c2c / root + (c2p + p2c) / third)
@@ -514,7 +529,21 @@ def one_term_wrong(case: Case, got: Floats) -> Iterator[Prediction]:
     c2c, c2p, p2c = terms(case, index, rows, case.arguments)
     other = terms(case, index.T, rows, case.arguments)[1]
     by_key = np.swapaxes(terms(case, index, rows.T, case.arguments)[2], 1, 2)
+    mixed = {**case.arguments, "k": case.arguments["q"]}
+    of_queries = terms(case, index, rows, mixed)[2]
+    by_row = np.swapaxes(terms(case, index, rows.T, mixed)[2], 1, 2)
+    for words, wrong in indices_clipped(case):
+        for term, (c2p_rows, p2c_rows) in {
+            "content to position": (wrong, rows),
+            "position to content": (index, p2c_of(case, wrong)),
+        }.items():
+            total = sum(terms(case, c2p_rows, p2c_rows, case.arguments))
+            yield Prediction(
+                f"matches {term} alone with {words}", np.asarray(total / divisor(case))
+            )
     for words, total in (
+        ("position to content computed from q at each key, not from k", c2c + c2p + of_queries),
+        ("position to content computed from each query, not from the key", c2c + c2p + by_row),
         ("content to position at key minus query", c2c + other + p2c),
         ("position to content that is not transposed back", c2c + c2p + by_key),
         ("position to content transposed, rows and all", c2c + c2p + np.swapaxes(p2c, 1, 2)),

@@ -236,6 +236,19 @@ def scaling_misplaced(case: Case, got: Floats) -> Iterator[Prediction]:
     yield Prediction("matches logits not divided by sqrt(head_dim)", content + position)
 
 
+def divided_otherwise(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict another divisor of both terms."""
+    content, by_row = dot_products(case)
+    total, scale = content + of_rows(by_row, right_rows(case)), root(case)
+    for words, divisor in (
+        ("head_dim", scale**2),
+        ("sqrt(heads head_dim)", scale * np.sqrt(len(content))),
+        ("the fourth root of head_dim", np.sqrt(scale)),
+    ):
+        words = f"matches logits divided by {words}, not by sqrt(head_dim)"
+        yield Prediction(words, total / divisor)
+
+
 def position_left_out(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict ordinary attention, without the table."""
     yield Prediction("matches logits without the table", dot_products(case)[0] / root(case))
@@ -298,6 +311,7 @@ KNOWLEDGE = {
             "skew-leaked": skew_leaked,
             "position-left-out": position_left_out,
         },
+        readings=(divided_otherwise,),
     ),
     "shaw_values": CallKnowledge(
         error_terms=value_terms,

@@ -412,6 +412,16 @@ def with_distance(case: Case, distance: Floats | Integers) -> Floats:
     return with_waves(case, waves(case, everywhere, frequencies(case)))
 
 
+def waves_exchanged(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict cosines where sines belong, and sines where cosines do."""
+    distance = clamped(case, np.asarray(true_distance(case), np.float64))
+    angle = distance[..., None] * frequencies(case)
+    exchanged = np.where(cosines(case) == 1, np.sin(angle), np.cos(angle))
+    first = "cosines first" if case.conventions["layout"] == "concatenated" else "each cosine first"
+    words = f"matches cosines and sines exchanged in the table of distances: {first}"
+    yield Prediction(words, with_waves(case, exchanged))
+
+
 def sign_flipped(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict key minus query instead of query minus key."""
     yield Prediction(
@@ -563,6 +573,7 @@ def wrong_scale(case: Case, got: Floats) -> Iterator[Prediction]:
     yield Prediction("matches only the content scaled", ac / root + bd)
     yield Prediction("matches only the positions scaled", ac + bd / root)
     yield Prediction("matches 1 / head_dim", (ac + bd) / head_dim)
+    yield Prediction("matches 1 / head_dim^(1/4)", (ac + bd) / np.sqrt(root))
     yield Prediction("matches 1 / sqrt(heads * head_dim)", (ac + bd) / np.sqrt(heads * head_dim))
     yield Prediction("matches 1 / sqrt(2 * head_dim)", (ac + bd) / np.sqrt(2 * head_dim))
 
@@ -685,6 +696,6 @@ KNOWLEDGE = {
             "wrong-frequencies": wrong_frequencies,
             "narrow-distances": narrow_distances,
         },
-        readings=(last_row_cut, absolute_table),
+        readings=(last_row_cut, absolute_table, waves_exchanged),
     ),
 }
