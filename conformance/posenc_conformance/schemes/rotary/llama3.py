@@ -119,8 +119,9 @@ def bounds_swapped(case: Case) -> Iterator[tuple[str, Floats]]:
     whole_turns = turns(inputs, omega)
     for name in ("low_freq_factor", "high_freq_factor"):
         share = (whole_turns > inputs[name]).astype(np.float64)
-        words = f"matches low_freq_factor and high_freq_factor exchanged: a step at {name}"
-        yield words, blended(inputs, omega, share)
+        words = f"matches a step at {name}, no ramp"
+        more = "as if low_freq_factor and high_freq_factor were exchanged, or smoothing left out"
+        yield f"{words}: {more}", blended(inputs, omega, share)
 
 
 def ramp_inverted(case: Case) -> Iterator[tuple[str, Floats]]:

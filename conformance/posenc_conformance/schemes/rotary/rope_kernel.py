@@ -445,6 +445,31 @@ def first_for_all(case: Case, got: Floats) -> Iterator[Prediction]:
         yield Prediction("matches the first sequence's positions for all", at(case, where[:1]))
 
 
+def offsets_of_others(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict sequences that begin where others do, or at their own row, or at a sum of offsets."""
+    offsets, edges = case.arguments["offsets"], case.arguments.get("cu_seqlens")
+    others = {
+        "sequences with the offset of the next one": np.roll(offsets, -1),
+        "sequences with the offset of the one before": np.roll(offsets, 1),
+        "sequences with offsets in reverse": offsets[::-1],
+        "sequences with the sum of all offsets up to their own": np.cumsum(offsets),
+        "sequences with the last one's offset": np.broadcast_to(offsets[-1:], offsets.shape),
+        "sequences that begin at the last position of the given offset": offsets - 1,
+        "sequences with twice their offset": 2 * offsets,
+    }
+    if edges is not None:
+        others |= {
+            "sequences that begin at the number of their end in the packed rows": edges[1:],
+            "sequences that begin at the number of the next one's end": np.roll(edges[1:], -1),
+            "sequences that begin at their length": np.diff(edges),
+            "sequences that begin at the row where they lie": edges[:-1],
+            "sequences that begin at their offset and the row where they lie": offsets + edges[:-1],
+        }
+    for words, starts in others.items() if offsets.size else ():
+        where = positions(case.with_fields(arguments={**case.arguments, "offsets": starts}))
+        yield Prediction(f"matches {words}", at(case, where))
+
+
 def first_only(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict sequences after the first left unchanged, or never written."""
     x, where = case.arguments["x"], positions(case)
@@ -708,6 +733,7 @@ KNOWLEDGE = {
             offsets_ignored=offsets_ignored,
             unrotated=ROWS.unrotated,
         ),
+        readings=(offsets_of_others,),
     ),
     "rope_packed": CallKnowledge(
         error_terms=error_terms,
@@ -727,6 +753,7 @@ KNOWLEDGE = {
             boundaries_shifted=boundaries_shifted,
             unrotated=ROWS.unrotated,
         ),
+        readings=(offsets_of_others,),
     ),
     "rope_query_key": CallKnowledge(
         error_terms=error_terms,

@@ -44,6 +44,8 @@ from posenc_conformance.judge.measured_frequencies import read_as_given
 from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
+USUAL_BASE = 10_000.0
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -63,6 +65,8 @@ class Recipe:
     inverted: bool = False
     rounded_early: bool = False
     """Whether the numerators of the bounds are rounded, not the bounds themselves."""
+    base_of_ramp: float | None = None
+    """The base from which the bounds are computed, if it is not that of the frequencies."""
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -71,7 +75,7 @@ class Recipe:
             self.bounds_size * np.log(self.length / (2 * np.pi * beta))
             for beta in (self.fast, self.slow)
         )
-        divisor = 2 * np.log(self.base)
+        divisor = 2 * np.log(self.base_of_ramp or self.base)
         if self.rounded_early:
             low, high = np.floor(low), np.ceil(high)
         low, high = low / divisor, high / divisor
@@ -489,6 +493,14 @@ SHARED: Mapping[str, Mistaken] = {
 }
 
 
+def ramp_of_usual_base(case: Case, asked: Recipe) -> Iterator[tuple[str, Floats]]:
+    """Yield frequencies with the bounds of the ramp for the usual base, whatever base is given."""
+    if asked.ramp != "rotations" and asked.base != USUAL_BASE:
+        other = replace(asked, base_of_ramp=USUAL_BASE)
+        words = f"bounds of the ramp computed with base {USUAL_BASE:g}, not with the base given"
+        yield words, curves(other).frequencies
+
+
 KNOWLEDGE = {
     "yarn_frequencies": CallKnowledge(
         error_terms=frequency_terms,
@@ -496,6 +508,7 @@ KNOWLEDGE = {
         sweep=no_sweep,
         sizes=frequencies_sizes,
         frequencies=read_as_given(frequencies),
+        readings=(of_frequencies(ramp_of_usual_base),),
         invariants={
             "frequencies-factor-one": frequencies_factor_one,
             "frequencies-between": frequencies_between,
@@ -513,7 +526,7 @@ KNOWLEDGE = {
         sweep=sweep,
         sizes=sizes,
         frequencies=ROTATION.read_frequencies,
-        readings=forward_readings(ROTATION),
+        readings=(of_rotation(ramp_of_usual_base), *forward_readings(ROTATION)),
         invariants={
             "length": ROTATION.isometry,
             "unturned-at-zero": ROTATION.identity_at_zero,
