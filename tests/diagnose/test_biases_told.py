@@ -13,7 +13,7 @@ from posenc_lab.judging import diagnoses, failed, judge
 
 LEVELS = ("smoke", "golden", "invariant")
 FAR = np.arange(-200, 201)
-BUCKETS = {"num_buckets": 32, "max_distance": 128}
+BUCKETS: dict[str, Any] = {"num_buckets": 32, "max_distance": 128}
 Way = Callable[[Array, int, int], Array]
 """Takes distances, the number of exact buckets and that of all of a side; returns buckets."""
 
@@ -90,7 +90,7 @@ def test_wrong_buckets_of_t5_are_told(words: str, direction: str) -> None:
 def test_right_buckets_of_t5_are_right() -> None:
     for direction in ("bidirectional", "causal"):
         found = bucket(logarithmic(), FAR, direction)
-        more = {"relative_position": FAR, "direction": direction}
+        more: dict[str, Any] = {"relative_position": FAR, "direction": direction}
         assert check(found, "t5_bucket", **more, **BUCKETS).worst == 0
 
 

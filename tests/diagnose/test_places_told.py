@@ -40,7 +40,7 @@ def powers(dim: int, base: float = 10_000.0) -> Array:
 def rope(places: Places, asked: Array, heads: tuple[int, ...] = (2,), **more: Any) -> str:
     """Say what is told of rows of 64 channels that stand elsewhere."""
     x = drawn(*heads, len(asked), 64)
-    given = {"x": x, "positions": asked, "base": 10_000.0, "layout": "half", **more}
+    given: dict[str, Any] = {"x": x, "positions": asked, "base": 10_000.0, "layout": "half", **more}
     return said(turned(x, places(asked), powers(64)), "rope", **given)
 
 
@@ -116,7 +116,7 @@ def test_numbers_of_heads_for_positions_are_told() -> None:
     assert of_head in rope(heads, asked, (2, 8))
     assert of_head in rope(heads, asked + 100, (2, 8))
     x = drawn(2, 16, 8, 64)
-    given = {"x": x, "positions": asked + 100, "base": 10_000.0, "layout": "half"}
+    given: dict[str, Any] = {"x": x, "positions": asked + 100, "base": 10_000.0, "layout": "half"}
     by_head = turned(x, np.arange(8), powers(64))
     assert of_head in said(by_head, "rope", shape="bshd", **given)
     of_text = rope(lambda asked: 0 * asked + np.arange(4)[:, None, None], asked, (4, 8))
@@ -136,7 +136,7 @@ GRID = np.stack(np.divmod(np.arange(60), 10))
     ],
 )
 def test_places_of_cells_are_told(places: Places, words: str) -> None:
-    given = {"x": drawn(2, 60, 64), "widths": np.array([32, 32]), "base": 10_000.0}
+    given: dict[str, Any] = {"x": drawn(2, 60, 64), "widths": np.array([32, 32]), "base": 10_000.0}
     wrong = expected("axial_rope", positions=places(GRID), **given)
     assert words in said(wrong, "axial_rope", positions=GRID, **given)
 
@@ -146,7 +146,11 @@ def test_columns_first_are_told_in_each_frame() -> None:
     frames = np.repeat([0, 1], 30)
     asked = np.stack([frames, *np.tile(np.divmod(cell, 6), 2)])
     wrong = np.stack([frames, *np.tile([cell % 5, cell // 5], 2)])
-    given = {"x": drawn(2, 60, 64), "widths": np.array([16, 24, 24]), "base": 10_000.0}
+    given: dict[str, Any] = {
+        "x": drawn(2, 60, 64),
+        "widths": np.array([16, 24, 24]),
+        "base": 10_000.0,
+    }
     result = expected("axial_rope", positions=wrong, **given)
     words = said(result, "axial_rope", positions=asked, **given)
     assert "rows and columns of the grid count column by column" in words
@@ -168,7 +172,13 @@ def test_offsets_of_other_texts_are_told(words: str) -> None:
     x = drawn(8, EDGES[-1], 64)
     starts = PACKED[words](OFFSETS)
     places = np.arange(EDGES[-1]) + np.repeat(starts - EDGES[:-1], np.diff(EDGES))
-    given = {"x": x, "cu_seqlens": EDGES, "offsets": OFFSETS, "base": 10_000.0, "layout": "half"}
+    given: dict[str, Any] = {
+        "x": x,
+        "cu_seqlens": EDGES,
+        "offsets": OFFSETS,
+        "base": 10_000.0,
+        "layout": "half",
+    }
     assert words in said(turned(x, places, powers(64)), "rope_packed", **given)
 
 
@@ -183,13 +193,13 @@ def test_offsets_of_other_texts_are_told(words: str) -> None:
 )
 def test_exponents_of_a_padded_head_are_told(dim: int, padded: int, words: str) -> None:
     x, asked = drawn(2, 40, dim), np.arange(40)
-    given = {"x": x, "positions": asked, "base": 10_000.0, "layout": "half"}
+    given: dict[str, Any] = {"x": x, "positions": asked, "base": 10_000.0, "layout": "half"}
     assert words in said(turned(x, asked, powers(padded)[: dim // 2]), "rope", **given)
 
 
 def test_another_base_is_not_told_as_of_a_padded_head() -> None:
     x, asked = drawn(2, 40, 64), np.arange(40)
-    given = {"x": x, "positions": asked, "base": 10_000.0, "layout": "half"}
+    given: dict[str, Any] = {"x": x, "positions": asked, "base": 10_000.0, "layout": "half"}
     for base in (1000.0, 500_000.0):
         words = said(turned(x, asked, powers(64, base)), "rope", **given)
         assert f"matches base {base:.0f}; 10000 was asked for" in words
@@ -245,7 +255,7 @@ def test_a_ramp_of_the_usual_base_is_told() -> None:
 
 
 def test_axes_on_a_square_have_both_words() -> None:
-    given = {"height": 7, "width": 7, "dim": 64, "base": 10_000.0}
+    given: dict[str, Any] = {"height": 7, "width": 7, "dim": 64, "base": 10_000.0}
     with pytest.raises(AssertionError) as wrong:
         check(
             expected("sincos_2d", **given, first_axis="row", dtype="float32"), "sincos_2d", **given
@@ -267,7 +277,12 @@ def seconds(result: Array, call: str, **given: Any) -> float:
 @pytest.mark.slow
 def test_what_has_no_name_is_told_soon() -> None:
     x, asked = drawn(8, 256, 128), np.arange(256)
-    given = {"positions": asked, "base": 10_000.0, "scale_base": 512.0, "downscale": 0}
+    given: dict[str, Any] = {
+        "positions": asked,
+        "base": 10_000.0,
+        "scale_base": 512.0,
+        "downscale": 0,
+    }
     given |= {"layout": "half", "x": x}
     wrong = (1 + 0.001 * asked)[:, None] * expected("xpos", **given)
     assert seconds(wrong, "xpos", **given) < 4

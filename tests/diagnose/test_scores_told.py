@@ -143,7 +143,7 @@ LENGTH, ROWS = 20, 16
 SPAN = ROWS // 2
 DISTANCE = np.arange(LENGTH)[:, None] - np.arange(LENGTH)
 ROW = np.clip(DISTANCE + SPAN, 0, ROWS - 1)
-DEBERTA = {
+DEBERTA: dict[str, Any] = {
     "q": drawn(4, LENGTH, DIM),
     "k": drawn(4, LENGTH, DIM, seed=1),
     "q_r": drawn(4, ROWS, DIM, seed=2),

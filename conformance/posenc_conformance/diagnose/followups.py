@@ -28,7 +28,7 @@ from posenc_conformance.diagnose.distances import describe_distances
 from posenc_conformance.diagnose.inexact import unless_larger
 from posenc_conformance.diagnose.part_of_head import describe_unturned
 from posenc_conformance.diagnose.predictors import apply_constant
-from posenc_conformance.diagnose.recover import describe_reading, recover
+from posenc_conformance.diagnose.recover import LAST, describe_reading, recover
 from posenc_conformance.diagnose.rows import describe_limit, find_rule
 from posenc_conformance.judge.arrays import PRECISE, UNIT_ROUNDOFF, Floats
 from posenc_conformance.judge.case import Case, case_described_by
@@ -388,7 +388,21 @@ def recovered(subject: Subject, dtype: str) -> str:
     by_rule = find_rule(wrong, right)[1] is not None
     if all(unturned) and wrong and not by_rule:
         return max(unturned)
-    return unless_larger(recover(wrong, right), _told_apart(_printed(subject, dtype))[0])
+    words = recover(wrong, right)
+    if wrong and is_chance(subject, *wrong[0], words):
+        words = recover(wrong, right, LAST)
+    return unless_larger(words, _told_apart(_printed(subject, dtype))[0])
+
+
+def is_chance(subject: Subject, case: Case, output: Floats, words: str) -> bool:
+    """Return whether a description of few exact values is one that wrong goldens refute.
+
+    It is that of a mistake without an id; few buckets, as of short distances, may fit any rule.
+    """
+    if not words or case.bound.any() or describe_reading([(case, output)]) != words:
+        return False
+    wrong, right = _told_apart([(case, output), *_printed(subject, case.dtype)])
+    return describe_reading(wrong, right) != words
 
 
 def _told_apart(answers: Sequence[Answered]) -> tuple[list[Answered], list[Answered]]:

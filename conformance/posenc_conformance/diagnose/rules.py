@@ -32,6 +32,7 @@ from posenc_conformance.diagnose.followups import (
     contradicted,
     describe_unsteady,
     fits_of_one,
+    is_chance,
     is_right_when_new,
     kept_from_first,
     limit_of_positions,
@@ -161,6 +162,8 @@ def only_here(wrong: WrongResult) -> Diagnosis | None:
     none = nothing_fits(wrong.output.size)
     otherwise = none if wrong.fits else wrong.earlier_or(none)
     description = "" if wrong.fits or otherwise != none else _described_alone(wrong)
+    if is_chance(wrong.subject, wrong.case, wrong.output, description):
+        description = ""
     return to_diagnosis(wrong.fits, otherwise, description)
 
 

@@ -102,7 +102,12 @@ def name_mistake(case: Case, output: Floats, index: tuple[int, ...]) -> Diagnosi
     is_odd = bool(fits) and all(map(_has_odd_base, fits))  # another number may have made it
     if is_odd and (words := describe_other_number([(few, part)])):
         return to_diagnosis([], NONE, words)
-    is_single = bool(fits) and not all("+" in fit.deviation for fit in fits)
+    is_pair = bool(fits) and all("+" in fit.deviation for fit in fits)
+    # One cause is likelier than two. It is tried on a few rows first.
+    whole = [(case, output)]
+    if is_pair and describe_reading([(few, part)]) and (words := describe_reading(whole)):
+        return to_diagnosis([], NONE, words)
+    is_single = bool(fits) and not is_pair
     if (is_odd or not is_single) and (words := _describe_one_cause(case, output, index)):
         return to_diagnosis([], NONE, words)
     if is_single:
@@ -114,8 +119,6 @@ def _describe_one_cause(case: Case, output: Floats, index: tuple[int, ...]) -> s
     """Describe a mistake without an id that is simpler than any two; empty if none fits."""
     few = sample(case, output, index, ROWS)
     if describe_part_of_head([few]) and (words := describe_part_of_head([(case, output)])):
-        return words
-    if describe_reading([few]) and (words := describe_reading([(case, output)])):
         return words
     if words := describe_viewed([(case, output)]) or describe_places_on_axes(case, output):
         return words

@@ -285,15 +285,16 @@ def every_second_slope(heads: int) -> Iterator[Prediction]:
         f"matches every second slope of {twice} heads from the second on, for those beyond {few}",
         np.concatenate([small, large[1::2][: heads - few]]),
     )
-    odd = large[::2][: heads - few]
-    yield Prediction(
-        f"matches every second slope of {twice} heads before those of {few}, not behind them",
-        np.concatenate([odd, small]),
-    )
-    yield Prediction(
-        f"matches every second slope of {twice} heads from the first on, and then the others",
-        np.concatenate([large[::2], large[1::2]])[:heads],
-    )
+    if heads > few:
+        odd = large[::2][: heads - few]
+        yield Prediction(
+            f"matches every second slope of {twice} heads before those of {few}, not behind them",
+            np.concatenate([odd, small]),
+        )
+        yield Prediction(
+            f"matches every second slope of {twice} heads from the first on, and then the others",
+            np.concatenate([large[::2], large[1::2]])[:heads],
+        )
     even = 2.0 ** (-8 * np.arange(1, 2 * heads + 1) / (2 * heads))
     listed = np.concatenate([large, 2.0 ** (-4 * np.arange(1, 2 * twice, 2) / twice)])[: 2 * heads]
     for rule, slopes in (("2^(-8h/n) for", even), ("the slopes of", listed)):
