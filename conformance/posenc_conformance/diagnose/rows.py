@@ -294,9 +294,15 @@ def _may_be_read(case: Case, output: Floats, left: Flags, places: Sequence[int])
 
     A scaling may differ from some length on, so that one call may only have places of one size.
     """
-    if not left.any() or not can_be_taken_apart(case) or case.arguments["positions"].ndim != 1:
+    if not left.any():
         return True
     index = np.argwhere(left)[0].tolist()
+    if (at_one := case.knowledge.at_one) is not None:  # the same rows by a call with positions
+        requested = asked_rows(case)
+        alone = None if requested is None else at_one(case, int(requested[(*index,)]))
+        case = case if alone is None else alone
+    if not can_be_taken_apart(case) or case.arguments["positions"].ndim != 1:
+        return True
     if (fits := is_at_any(case, output, index, places)) is not None:
         return fits
     sizes = {place.bit_length() for place in places}
