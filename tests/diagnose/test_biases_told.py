@@ -69,7 +69,7 @@ WAYS: dict[str, Way] = {
     "in buckets of equal width": lambda n, half, side: np.where(
         n < half, n, np.minimum(half + (n - half) * (side - half) // (128 - half), side - 1)
     ),
-    # No formula of the kit: what the buckets are is told.
+    # The kit has no such formula, and lists buckets.
     "have the buckets": lambda n, half, side: np.minimum(np.sqrt(n) * 1.5 // 1, side - 1),
 }
 

@@ -38,7 +38,7 @@ def powers(dim: int, base: float = 10_000.0) -> Array:
 
 
 def rope(places: Places, asked: Array, heads: tuple[int, ...] = (2,), **more: Any) -> str:
-    """Say what is told of rows of 64 channels that stand elsewhere."""
+    """Return the first line on rows of 64 channels that stand elsewhere."""
     x = drawn(*heads, len(asked), 64)
     given: dict[str, Any] = {"x": x, "positions": asked, "base": 10_000.0, "layout": "half", **more}
     return said(turned(x, places(asked), powers(64)), "rope", **given)

@@ -1,4 +1,4 @@
-"""Constants of an implementation's code: numbers that it uses whatever the arguments are."""
+"""Constants of an implementation's code: numbers and conventions of its own, whatever is asked."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
@@ -6,6 +6,7 @@ from itertools import chain, combinations
 import numpy as np
 
 from posenc_conformance.diagnose.diagnosis import APART, differs, is_result_of, residual_of
+from posenc_conformance.diagnose.predictors import BASES, apply_constant
 from posenc_conformance.diagnose.sample import last_queries
 from posenc_conformance.judge.arrays import Floats, Ints
 from posenc_conformance.judge.case import Case
@@ -15,6 +16,10 @@ LARGEST = 2**16
 """Largest result, in values, for which other numbers are tried."""
 MOST = 2
 """Maximum number of parameters that are tried as constants at the same time."""
+FEWEST_TO_IDENTIFY = 16
+"""Fewest values that identify a combination."""
+SHOWN = 3
+"""Maximum number of combinations listed, among those with the same results."""
 
 
 def describe_fixed(
@@ -218,3 +223,47 @@ def _gives(numbers: Numbers, case: Case, output: Floats) -> bool:
     """Return whether a result is that of the call with these numbers, ignoring those it lacks."""
     applicable = {name: value for name, value in numbers.items() if name in case.arguments}
     return is_result_of(case, output, case.with_arguments(**applicable))
+
+
+def name_combination(case: Case) -> str:
+    """Return the name of the combination that has a case's conventions; empty if none has."""
+    for name, combination in case.call.combinations.items():
+        if all(case.conventions.get(n) == value for n, value in combination.conventions.items()):
+            return name
+    return ""
+
+
+def describe_combination(
+    wrong: Sequence[tuple[Case, Floats]], right: Sequence[tuple[Case, Floats]]
+) -> str:
+    """Name in words the other combination that gives all results, perhaps with a fixed base.
+
+    Empty if none does.
+    """
+    if sum(output.size for _, output in wrong) < FEWEST_TO_IDENTIFY:
+        return ""
+    first, claimed = wrong[0][0], name_combination(wrong[0][0])
+    for base in (None, *BASES):
+        names = [
+            name
+            for name in first.call.combinations
+            if name != claimed
+            and all(_gives_combination(name, base, *answer) for answer in (*wrong, *right))
+        ]
+        if names:
+            fixed = "" if base is None else f", with base {base:,.0f} in every call"
+            return f"this is {_either(names)}{fixed}; {claimed} was claimed"
+    return ""
+
+
+def _gives_combination(name: str, base: float | None, case: Case, output: Floats) -> bool:
+    """Return whether a result is that of another combination."""
+    other: Case | None = case.with_conventions(**case.call.combinations[name].conventions)
+    if other is not None and base is not None:
+        other = apply_constant(other, ("base", base))
+    return other is not None and is_result_of(case, output, other)
+
+
+def _either(names: Sequence[str]) -> str:
+    *more, last = names[:SHOWN]
+    return f"{', '.join(more)} or {last}" if more else last

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from posenc_conformance.diagnose.combination import describe_combination
 from posenc_conformance.diagnose.constants import (
+    describe_combination,
     describe_fixed,
     describe_inverted,
     describe_other_number,

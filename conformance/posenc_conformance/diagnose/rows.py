@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from posenc_conformance.diagnose.rules_of_rows import OF_RANKS, RULES, Rule, lengths_of
 from posenc_conformance.diagnose.sample import (
-    OF_BATCHES,
     at_leading_index,
     can_be_taken_apart,
     is_at_any,
@@ -39,8 +39,6 @@ CHANNELS_OF_SHORT_DTYPES = 16
 """Fewest channels of a row that tell positions apart in a short dtype, whose bounds are wide."""
 ROUNDS = 5
 """Number of powers of 2 that are tried as lengths after which positions begin at 0 again."""
-RANKS = (2, 4)
-"""Numbers of ranks across which rows may be sharded."""
 SEQUENCES = "every sequence"
 """How the words of a rule about several sequences begin."""
 NONE_LIKELY = np.array([], dtype=np.int64)
@@ -49,15 +47,13 @@ MULTIPLES = (2, 3, 4)
 AT_ONCE = 128
 """About as many positions of one row are tried in one call."""
 SHORTEST = 16
-"""Least length of a table that is told where all rows are beyond its end."""
+"""Least length of a table, read where all rows are beyond its end."""
 ROUND = 50
 """A divisor of lengths that people write."""
 SHOWN = 6
 """Maximum number of rows that are shown."""
 
 
-Rule = Callable[[Ints], Ints]
-"""Takes requested positions and returns those of a mistake."""
 NOTHING: "tuple[str, Rule | None]" = ("", None)
 
 
@@ -144,9 +140,9 @@ def find_rule(
         return NOTHING
     if (alike := _alike(both))[0]:
         return alike
-    if all(reading.may_be(reading.asked + _lengths(reading.asked)) for reading in both):
+    if all(reading.may_be(reading.asked + lengths_of(reading.asked)) for reading in both):
         words = "each stretch has the positions of the one after it: rows are counted too early"
-        return words, lambda asked: asked + _lengths(asked)
+        return words, lambda asked: asked + lengths_of(asked)
     certain = [reading for reading in both if not reading.equal]
     if not certain:
         return NOTHING
@@ -425,7 +421,7 @@ def _agrees(case: Case, output: Floats, other: Case) -> Flags:
 def _tried(asked: Ints) -> Iterator[int]:
     """Yield possible positions of rows, the likeliest first, each once."""
     more = [rule(asked).reshape(-1) for rule in RULES.values()]
-    more.append((asked + _lengths(asked)).reshape(-1))
+    more.append((asked + lengths_of(asked)).reshape(-1))
     ends = 2 ** np.arange(int(np.abs(asked).max()).bit_length())
     flat = asked.reshape(-1)
     again = np.unique(flat[:, None] % ends[-ROUNDS:])
@@ -437,128 +433,6 @@ def _tried(asked: Ints) -> Iterator[int]:
         [flat, flat + 1, flat - 1, *around, again, *more, *many, ends - 1, flat // 2]
     )
     yield from list(dict.fromkeys(others.tolist()))[:MOST]
-
-
-def _by_stretch(asked: Ints) -> Ints:
-    """Count from 0 in each stretch of consecutive positions."""
-    numbers = _numbers(asked)
-    begins = np.diff(asked, axis=-1, prepend=asked[..., :1] - 2) != 1
-    first = np.maximum.accumulate(np.where(begins, numbers, 0), axis=-1)
-    return np.asarray(numbers - first)
-
-
-def _lengths(asked: Ints) -> Ints:
-    """Return for each row the length of its stretch."""
-    numbers = _by_stretch(asked)
-    begins = np.concatenate([numbers[..., 1:] == 0, np.ones_like(numbers[..., :1], bool)], axis=-1)
-    last = np.where(begins, numbers, np.iinfo(np.int64).max)
-    return np.minimum.accumulate(last[..., ::-1], axis=-1)[..., ::-1] + 1
-
-
-def _numbers(asked: Ints) -> Ints:
-    """Return the number of each row in its sequence."""
-    return np.broadcast_to(np.arange(asked.shape[-1]), asked.shape)
-
-
-def _heads(asked: Ints) -> Ints:
-    """Return the number of each row's head; 0 if there is only one."""
-    if asked.ndim < 2:
-        return np.zeros_like(asked)
-    return np.broadcast_to(np.arange(asked.shape[-2])[:, None], asked.shape)
-
-
-def _of_one(asked: Ints, sequence: int) -> Ints:
-    """Give every sequence the positions of one of them; a single sequence keeps its own."""
-    return asked if asked.ndim < 2 else _all(asked, asked[sequence])
-
-
-def _farthest(asked: Ints) -> int:
-    """Return the number of the sequence that reaches the largest position."""
-    return int(asked.reshape(len(asked), -1).max(axis=1).argmax())
-
-
-def _all(asked: Ints, part: Ints) -> Ints:
-    return np.broadcast_to(part, asked.shape)
-
-
-def _first_rank_for_all(ranks: int) -> Callable[[Ints], Ints]:
-    """Give the rows of each rank the positions of the first rank's rows."""
-
-    def rule(asked: Ints) -> Ints:
-        count = asked.shape[-1]
-        if count < 2 * ranks:  # one row per rank would be a repeated row
-            return asked
-        return asked[..., np.arange(count) % -(-count // ranks)]
-
-    return rule
-
-
-def _pieces_for_zigzag(ranks: int) -> Callable[[Ints], Ints]:
-    """Give rows sharded in zigzag, two pieces per rank, the positions for one piece per rank.
-
-    Further positions follow the last one, where shares are padded.
-    """
-
-    def rule(asked: Ints) -> Ints:
-        count = asked.shape[-1]
-        pieces = np.arange(-(-count // (2 * ranks)) * 2 * ranks).reshape(2 * ranks, -1)
-        held = np.stack([pieces[:ranks], pieces[: ranks - 1 : -1]], axis=1).reshape(-1)
-        inside = held < count
-        order = np.empty(count, dtype=np.int64)
-        order[held[inside]] = np.flatnonzero(inside)
-        more = asked[..., -1:] + np.arange(1, len(held) - count + 1)
-        return np.concatenate([asked, more], axis=-1)[..., order]
-
-    return rule
-
-
-OF_RANKS: Mapping[str, Callable[[Ints], Ints]] = {
-    **{
-        f"the rows of each of {ranks} ranks have the positions of the first rank": (
-            _first_rank_for_all(ranks)
-        )
-        for ranks in RANKS
-    },
-    **{
-        f"rows that {ranks} ranks hold in zigzag stand as if each rank held one piece": (
-            _pieces_for_zigzag(ranks)
-        )
-        for ranks in RANKS
-    },
-}
-"""Rules of rows that are sharded across ranks, in words, and their effect on positions."""
-RULES: Mapping[str, Callable[[Ints], Ints]] = {
-    "rows stand at 0, 1, 2, …: positions (or the length of the cache) are ignored": (_numbers),
-    "every sequence has the positions of the first one": lambda asked: _of_one(asked, 0),
-    "every sequence has the positions of the last one": lambda asked: _of_one(asked, -1),
-    "every sequence has the positions of the one that is farthest on": lambda asked: _of_one(
-        asked, _farthest(asked)
-    ),
-    **OF_BATCHES,
-    "every row stands at position 0": np.zeros_like,
-    "positions restart at 0 in each stretch: the length of the cache is ignored": _by_stretch,
-    "the length of the cache is counted twice": lambda asked: (
-        2 * asked - _by_stretch(asked) if _by_stretch(asked).any() else asked
-    ),
-    "each stretch ends where it should begin": lambda asked: asked - _lengths(asked) + 1,
-    "each stretch ends before the place where it should begin": lambda asked: (
-        asked - _lengths(asked)
-    ),
-    "positions are consecutive from the first one on, whatever was given": lambda asked: (
-        _all(asked, asked[..., :1]) + _numbers(asked)
-    ),
-    "every row has the position of the first one": lambda asked: _all(asked, asked[..., :1]),
-    "every row has the position of the last one": lambda asked: _all(asked, asked[..., -1:]),
-    "every row stands at the number of its head": _heads,
-    "each head stands one later than the one before it": lambda asked: asked + _heads(asked),
-    "positions are sorted, and rows are not": lambda asked: np.sort(asked, axis=-1),
-    "positions are read in reverse": lambda asked: asked[..., ::-1],
-    "every row has the position of the one before it": lambda asked: np.roll(asked, 1, axis=-1),
-    "every row has the position of the next one": lambda asked: np.roll(asked, -1, axis=-1),
-    "every row stands at the square of its position": lambda asked: asked * np.abs(asked),
-    **OF_RANKS,
-}
-"""Possible changes of positions, in words, and their effect on the requested ones."""
 
 
 def _alike(both: Sequence[Reading]) -> tuple[str, Rule | None]:

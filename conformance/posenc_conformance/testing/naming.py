@@ -34,13 +34,12 @@ from posenc_conformance.diagnose.recover import (
     recover,
 )
 from posenc_conformance.diagnose.rows import (
-    RULES,
-    Rule,
     describe_only_row,
     describe_rows,
     find_rule,
     holds_everywhere,
 )
+from posenc_conformance.diagnose.rules_of_rows import RULES, Rule
 from posenc_conformance.diagnose.sample import (
     Answer,
     at_leading_index,
