@@ -73,8 +73,9 @@ DOORS = {
     "report": "badge plugin scoreboard telling words",
     "scheme_file": "damaged_data new own_schemes spec versions",
     "testing": (
-        "check lengths_and_pairs one_cause one_result places_on_axes practices results_of_both "
-        "short_places spoken taken told_by_readings true_everywhere"
+        "biases_told check lengths_and_pairs one_cause one_result places_on_axes places_told "
+        "practices results_of_both scores_told short_places spoken taken told_by_readings "
+        "true_everywhere"
     ),
 }
 """Parts of the kit that users meet, and the test files that try them."""
