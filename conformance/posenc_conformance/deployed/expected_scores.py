@@ -8,6 +8,7 @@ import numpy as np
 
 from posenc_conformance.deployed.kv_cache import CACHES
 from posenc_conformance.deployed.probe_checkpoint import SINKS, Probe
+from posenc_conformance.deployed.projection_biases import left, off_of_score
 from posenc_conformance.deployed.prompts import Prompt, keys_seen, shares_of
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, Ints
 from posenc_conformance.models.cost import multiplier
@@ -99,7 +100,10 @@ def before_reading(
     roundings = ROUNDINGS_OF_A_SCORE
     roundings += (probe.score_cap is not None) * ROUNDINGS_OF_A_CAP
     roundings += (probe.latent is not None) * ROUNDINGS_OF_A_LATENT
-    of_score = slack.reshape(-1, 2) + roundings * UNIT_ROUNDOFF[dtype] * lengths**2
+    part = left(probe, prompt.gain, UNIT_ROUNDOFF[dtype])
+    part *= 1 + bool(probe.cache)  # a short cache may lose what is left as well
+    relative = roundings * UNIT_ROUNDOFF[dtype] + off_of_score(part)
+    of_score = slack.reshape(-1, 2) + relative * lengths**2
     if probe.cache:
         of_score = of_score + CACHES[probe.cache].off(turned[:-1], turned[-1]).reshape(-1, 2)
     return Scores(values, grown * of_score)

@@ -124,6 +124,9 @@ class Instrument:
     """Layers without positions that no text asks: linear attention, attention to images."""
     sizes: tuple[Heads, ...] = ()
     """Other sizes of heads, where not all layers have the same."""
+    with_biases: bool = False
+    """Whether queries and keys have biases. All tokens then have one channel in common, and its
+    weights take the biases back: in a right engine they change no score."""
     asks: ClassVar[str] = "pairs"
     """The name of what the steps measure, for people."""
 
@@ -208,6 +211,16 @@ class Instrument:
         if self.writes:
             return self.writing(self.layers - 1) + 1
         return self.opposite(self.ended) + 1 if self.tied and self.centred else self.ended + 1
+
+    @property
+    def common(self) -> int:
+        """The channel that all tokens have if there are biases: the last one without meaning."""
+        return self.padding + self.channels_of_token - 1
+
+    @property
+    def sign_of_common(self) -> float:
+        """The sign of that channel."""
+        return -1.0 if self.centred else 1.0
 
     @property
     def writes(self) -> bool:
@@ -369,7 +382,8 @@ class Instrument:
     def _token(self, *channels: int) -> dict[int, float]:
         """Return the channels of a token: the given ones, filled up with meaningless ones."""
         count = self.channels_of_token
-        chosen = [*channels, *range(self.padding, self.padding + count)][:count]
+        chosen = [*channels, *range(self.padding, self.padding + count)][: count - self.with_biases]
+        chosen += [self.common] if self.with_biases else []
         above = count // 2 if self.centred else count
         return {
             channel: self.size if number < above else -self.size

@@ -1,8 +1,8 @@
 """The number of keys that a query sees, from the shares that it gives to its key and a neutral one.
 
-All keys but the measured one have a score of 0. So the inverse share of the neutral key is their
-number, plus the exponential of the measured score. A key that is missing, or a padding token that
-is seen, changes no ratio of shares, but it changes this number.
+All keys but the measured one have a score of 0, up to what is left of biases. So the inverse
+share of the neutral key is their number, plus the exponential of the measured score. A key that is
+missing, or a padding token that is seen, changes no ratio of shares, but it changes this number.
 """
 
 from dataclasses import dataclass
@@ -11,9 +11,11 @@ import numpy as np
 
 from posenc_conformance.deployed.expected_scores import LOG_PROBABILITY, roundings_of_reading
 from posenc_conformance.deployed.probe_checkpoint import SINKS, Probe
+from posenc_conformance.deployed.projection_biases import left, off_of_other
 from posenc_conformance.deployed.prompts import Prompt
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Floats, Ints
 from posenc_conformance.models.meaning import Group
+from posenc_conformance.models.misreadings import longer
 
 OF_A_NORM = 2.0**-14
 """Largest relative change of a norm by the readings themselves: they are below 1/16 of a token's
@@ -75,6 +77,8 @@ def counted(probe: Probe, group: Group, prompt: Prompt, logits: Floats, dtype: s
     unit = UNIT_ROUNDOFF[dtype]
     in_sum = expected * UNIT_ROUNDOFF["float32"]  # exponentials are added in float32
     rounding = (roundings_of_reading(probe, prompt) + 2 * keys) * unit + OF_A_NORM + in_sum
+    of_biases = probe.largest_score(prompt.gain) * off_of_other(left(probe, prompt.gain, unit))
+    rounding += np.expm1(longer(group) ** 2 * of_biases)
     off = 2 * whole * rounding + LOG_PROBABILITY * (1 + whole / of_neutral)
     return Count(expected, keys * (whole - of_key) / of_neutral, keys * off / of_neutral)
 

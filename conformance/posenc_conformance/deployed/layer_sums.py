@@ -19,9 +19,11 @@ from posenc_conformance.deployed.expected_scores import (
 from posenc_conformance.deployed.instrument import READ_WEIGHT
 from posenc_conformance.deployed.keys_counted import OF_A_NORM
 from posenc_conformance.deployed.probe_checkpoint import Probe
+from posenc_conformance.deployed.projection_biases import left, off_of_other, off_of_score
 from posenc_conformance.deployed.prompts import Prompt, keys_seen
 from posenc_conformance.judge.arrays import UNIT_ROUNDOFF, Flags, Floats
 from posenc_conformance.models.meaning import Group
+from posenc_conformance.models.misreadings import longer
 
 SEVERAL = (32, 16, 8, 4, 2)
 """Numbers of layers that one text may check."""
@@ -116,8 +118,15 @@ class LayerSum:
     @cached_property
     def _bounds(self) -> Floats:
         """The largest errors of all scores, [keys, queries, heads]."""
-        off = [scores.bound + self._changed * np.abs(scores.values) for scores in self._keys]
-        return np.stack(off)
+        probe, gain = self.probe, self.prompt.gain
+        of_biases = 0.0
+        if probe.plan.with_biases:  # queries of two layers give different weight to other keys
+            part = left(probe, gain, UNIT_ROUNDOFF[self.dtype]) + self._changed
+            of_biases = off_of_score(self._changed) + 2 * off_of_other(part)
+        of_biases *= longer(self.group) ** 2
+        changed = [self._changed * np.abs(scores.values) for scores in self._keys]
+        off = [scores.bound for scores in self._keys]
+        return np.stack(off) + np.stack(changed) + of_biases
 
     @cached_property
     def _changed(self) -> float:

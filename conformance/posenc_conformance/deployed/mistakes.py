@@ -8,6 +8,7 @@ from itertools import starmap
 import numpy as np
 
 from posenc_conformance.deployed.architectures.tensor_layout import Normed
+from posenc_conformance.deployed.bias_mistakes import wrong_biases
 from posenc_conformance.deployed.expected_scores import Scores, expected, noise
 from posenc_conformance.deployed.instrument import HEADS, Biased, Bucketed, Tabled
 from posenc_conformance.deployed.instruments import (
@@ -157,6 +158,8 @@ def _known(
             words = "matches queries and keys that are normed behind the rotation"
             normed = partial(_normed_behind, probe, group)
             yield Explanation("norm-after-rotation", words, partial(right, group, turn=normed))
+        for id, words, scores in wrong_biases(probe, group, partial(right, group)):
+            yield Explanation(id, f"matches {words}", scores)
         for id, words, places in wrong_places(model.meaning.context, writes=not probe.plan.encoder):
             at = partial(_at, group, right, places)
             yield Explanation(id, f"matches {words}", at)

@@ -220,6 +220,10 @@ class Probe:
         size = self.plan.size if self.plan.encoder else self.size
         return self._normed(size, count / self.plan.hidden)
 
+    def read_of(self, gain: int | None = None) -> float:
+        """Compute the size of a channel as the projections read it; with a gain, that of a key."""
+        return self._read(0.0 if gain is None else value_of(gain))
+
     def weight_of_reading(self, layer: int) -> float:
         """Return the factor that makes the projections of all layers read alike.
 

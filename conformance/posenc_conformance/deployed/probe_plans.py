@@ -7,6 +7,7 @@ from itertools import cycle, islice
 from posenc_conformance.deployed.architectures.tensor_layout import Family, Normed
 from posenc_conformance.deployed.instrument import (
     BASES,
+    CHANNELS_A_TOKEN,
     DIGITS_OF_ROWS,
     FEWEST,
     GAINS,
@@ -39,6 +40,9 @@ with as many heads as the model: about 2.5 times as many weights."""
 LARGEST_BIASED = 2**20 + 2**19
 """Largest product of the number of layers and the squared hidden size where a probe needs all heads
 of the model."""
+LEAST_WITH_BIASES = 3
+"""Least number of channels of a token if queries and keys have biases: two with a meaning, and the
+one that takes the biases back."""
 STEPS_OF_ROWS = 8
 """Number of positions whose rows are read in one request."""
 STEPS_OF_BUCKETS = 64
@@ -158,6 +162,8 @@ def _turned(
         gains = GAINS[-1:]
     written = 0 if family.tied or family.encoder else len(gains)
     needed, step = channels_needed(len(pairs), layers, family.centred, family.tied, written)
+    with_biases = "projections" in family.biased and not family.encoder
+    needed = max(needed, with_biases * LEAST_WITH_BIASES * CHANNELS_A_TOKEN)
     hidden = needed
     if not family.latent and config.get("head_dim") is None and size == divided(config):
         # An engine computes head_dim from these two.
@@ -183,6 +189,7 @@ def _turned(
         family.tied,
         family.encoder,
         sizes=sizes,
+        with_biases=with_biases,
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from posenc_conformance.deployed import projection_biases
 from posenc_conformance.deployed.architectures.tensor_layout import Layer, Normed, Tensor
 from posenc_conformance.deployed.checkpoint import bias_weights, two_texts
 from posenc_conformance.deployed.instrument import (
@@ -109,10 +110,11 @@ def _attention(probe: Probe, place: str, number: int) -> Iterator[Tensor]:
         weights = probe.key_weight, probe.value_weight
         yield from probe.latent.tensors(place, plan, number, *weights)
     else:
+        added = dict(family.attention(_biases(probe, number)))
         for name, values in family.attention(_projections(probe, number)):
-            yield from _with_bias(
-                f"{place}.{name}", values, "projections" in family.biased, family.transposed
-            )
+            yield f"{place}.{name}.weight", values
+            if "projections" in family.biased:
+                yield f"{place}.{name}.bias", added[name].ravel()
     yield from _norms_of_heads(probe, place)
     if family.sinks:
         yield f"{place}.sinks", np.resize(SINKS, plan.heads)
@@ -133,7 +135,17 @@ def _projections(probe: Probe, number: int) -> Layer:
         return Layer(query, key, key, plan.kv_heads)
     part = probe.weight_of_reading(number)
     query, key, value = _query(probe, number), _key(probe, number), _value(probe, number)
-    return Layer(part * query, part * key, part * value, plan.kv_heads)
+    layer = Layer(part * query, part * key, part * value, plan.kv_heads)
+    return projection_biases.take_back(probe, number, layer) if plan.with_biases else layer
+
+
+def _biases(probe: Probe, number: int) -> Layer:
+    """Return the biases of a layer's projections, [channels, 1]: zeros if nothing rotates them."""
+    plan = probe.plan
+    if plan.with_biases:
+        return projection_biases.biases(probe, number)
+    query, key = (np.zeros((heads * plan.head_dim, 1)) for heads in (plan.heads, plan.kv_heads))
+    return Layer(query, key, key, plan.kv_heads)
 
 
 def _following(probe: Probe, before: str, last: bool) -> Iterator[Tensor]:
@@ -232,10 +244,8 @@ def _out(probe: Probe, layer: int) -> Floats:
     return dense((plan.hidden, plan.heads * size), rows)
 
 
-def _with_bias(
-    name: str, values: Floats, biased: bool, transposed: bool = False
-) -> Iterator[Tensor]:
+def _with_bias(name: str, values: Floats, biased: bool) -> Iterator[Tensor]:
     """Yield a matrix, and a bias of zeros if there is one."""
     yield f"{name}.weight", values
     if biased:
-        yield f"{name}.bias", np.zeros(values.shape[1 if transposed else 0])
+        yield f"{name}.bias", np.zeros(len(values))

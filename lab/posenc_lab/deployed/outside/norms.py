@@ -10,10 +10,8 @@ from posenc_lab.deployed.outside.serving import Served
 from posenc_lab.deployed.right import Interleaved, Latent
 
 NORM = r"(?i)norm"
-BIAS = r"(?i)bias"
 SCALE = r"(?i)scale|multiplied"
 SAME = "two channels of a pair, or two heads, have weights that the mistake exchanges for the same"
-NO_BIAS = "biases of queries and keys are 0 in the probe"
 
 
 class Norms(Served):
@@ -167,44 +165,6 @@ class NormsNotPermuted(Permutes):
     """Permutes the weights of queries and keys for neighbours, and those of their norms not."""
 
     permuted = PERMUTED
-
-
-@wrong("qwen2", words=BIAS, report="vllm-project/vllm#55335", unseen=NO_BIAS)
-class BiasesNotPermuted(Permutes):
-    """Permutes the weights of queries and keys for neighbours, and their biases not."""
-
-    permuted = PERMUTED
-
-
-@wrong("qwen2", words=BIAS, report="onnxruntime/mobius#396", unseen=NO_BIAS)
-@wrong("glm4", words=BIAS, unseen=NO_BIAS)
-class BiasesForgotten(Served):
-    """Drops the biases of queries, keys and values."""
-
-    def load(self) -> None:
-        for name in [name for name in self.weights if name.endswith("_proj.bias")]:
-            del self.weights[name]
-
-
-@wrong("qwen2", words=BIAS, unseen=NO_BIAS)
-class BiasesBehindTheRotation(Served):
-    """Adds the biases of queries and keys when they are turned already."""
-
-    def load(self) -> None:
-        ends = ("q_proj.bias", "k_proj.bias")
-        names = [name for name in self.weights if name.endswith(ends)]
-        self.biases = {name: self.weights.pop(name) for name in names}
-
-    def turn_query(self, x: Array, positions: Array, layer: int) -> Array:
-        return super().turn_query(x, positions, layer) + self.late(layer, "q", self.heads)
-
-    def turn_key(self, x: Array, positions: Array, layer: int) -> Array:
-        return super().turn_key(x, positions, layer) + self.late(layer, "k", self.kv_heads)
-
-    def late(self, layer: int, name: str, heads: int) -> Array:
-        """Return the bias of each head."""
-        bias = self.biases[f"model.layers.{layer}.self_attn.{name}_proj.bias"]
-        return bias.reshape(heads, 1, self.size)
 
 
 # Scales.

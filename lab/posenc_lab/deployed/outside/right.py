@@ -74,6 +74,7 @@ class Products(Served):
 @right("llama", dtype="tf32", report=TF32)
 @right("mistral", dtype="tf32", report=TF32)
 @right("qwen3", dtype="tf32", report=TF32)
+@right("qwen2", dtype="tf32", report=TF32)
 @right("llama", name="products-in-tensor-float-as-bfloat16", dtype="bfloat16", report=TF32)
 class ProductsInTensorFloat(Products):
     """Multiplies all matrices in TF32, and sums in float32."""
