@@ -27,7 +27,7 @@ from posenc_conformance.checks.request_patterns import Situations
 from posenc_conformance.commands.main import main
 from posenc_conformance.deployed.architectures.decoders import FAMILIES
 from posenc_conformance.deployed.callables import Kind, Running, load_folder
-from posenc_conformance.deployed.checkpoint import gguf_file
+from posenc_conformance.deployed.checkpoint import gguf_architectures, gguf_file
 from posenc_conformance.deployed.checkpoint.gguf_file import gguf_of
 from posenc_conformance.deployed.checkpoint.probe_weights import tensors
 from posenc_conformance.deployed.checkpoint.spelling import as_saved_by_transformers_5
@@ -412,14 +412,24 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, capsys: Any) -
 # As a GGUF file.
 
 WRITTEN = (
+    "aya-23-8b",
     "gemma-2b",
+    "gemma-2-2b",
+    "gemma-3-1b",
     "llama-2-7b",
     "llama-3.2-1b",
     "mistral-7b-v0.3",
+    "mixtral-8x7b",
+    "olmo-7b",
+    "olmo-2-7b",
+    "phi-2",
     "phi-3-mini-4k",
     "pythia-70m",
     "qwen2-0.5b",
     "qwen3-0.6b",
+    "qwen3-30b-a3b",
+    "stablelm-3b-4e1t",
+    "starcoder2-7b",
 )
 
 
@@ -427,17 +437,20 @@ WRITTEN = (
 def test_a_gguf_file_means_what_the_model_means(name: str, tmp_path: Path) -> None:
     path = tmp_path / "probe.gguf"
     assert main(["probe", name, "--gguf", "--out", str(path)]) == 0
-    (ours,), (read,) = model_named(name).meaning.groups, meaning(read_configuration(path)).groups
-    assert np.allclose(frequencies(read), frequencies(ours), rtol=1e-6)
-    assert read.parameters["head_dim"] == ours.parameters["head_dim"]
-    assert read.layers == ours.layers
-    assert read.scheme == ours.scheme
+    groups = model_named(name).meaning.groups, meaning(read_configuration(path)).groups
+    for ours, read in zip(*groups, strict=True):
+        assert np.allclose(frequencies(read), frequencies(ours), rtol=1e-6)
+        assert read.parameters["head_dim"] == ours.parameters["head_dim"]
+        assert read.layers == ours.layers
+        assert read.scheme == ours.scheme
 
 
 def tensors_in(content: bytes, probe: Any) -> dict[str, Any]:
     """Return the float32 matrices at the end of a GGUF file, by name."""
     matrices, end = {}, len(content)
-    for name, values in reversed([*gguf_file._renamed(probe, gguf_file.ARCHITECTURES["llama"])]):
+    for name, values in reversed(
+        [*gguf_file._renamed(probe, gguf_architectures.ARCHITECTURES["llama"])]
+    ):
         size = values.size * 4 + -(values.size * 4) % 32
         place = content[end - size : end - size + values.size * 4]
         matrices[name] = np.frombuffer(place, np.float32).reshape(values.shape)
@@ -461,11 +474,24 @@ def test_in_a_gguf_file_queries_and_keys_are_permuted() -> None:
     assert np.array_equal(matrices["blk.3.attn_v.weight"], value)
 
 
-@pytest.mark.parametrize("name", ["olmo-2-7b", "phi-3.5-mini", "gemma-3-1b", "gpt2"])
-def test_models_without_a_gguf_form_are_refused(name: str, tmp_path: Path, capsys: Any) -> None:
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("phi-3.5-mini", "the scaling 'longrope'"),
+        ("gpt2", "yet"),
+        ("gpt-j-6b", "no code that computes it"),
+        ("bert-base", "no logits"),
+        ("gemma-2-27b", "hidden size"),
+    ],
+)
+def test_models_without_a_gguf_form_are_refused(
+    name: str, why: str, tmp_path: Path, capsys: Any
+) -> None:
     path = tmp_path / "probe.gguf"
     assert main(["probe", name, "--gguf", "--out", str(path)]) == 2
-    assert "--gguf" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "--gguf" in told
+    assert why in " ".join(told.split())
     assert not path.exists()
 
 

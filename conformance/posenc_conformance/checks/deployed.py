@@ -156,7 +156,7 @@ class _Questions(EachLayer):
         """Yield the checks of the group: a name, and a function that asks and judges."""
         for distance in self._distances:
             name = "row" if self._tabled else "distance"
-            yield f"{name}-{distance}", partial(self._distance, self._prompt(distance))
+            yield f"{name}-{distance}", partial(self._distance, self._at(distance))
         if self._encoder and not self._tabled:
             for distance in self._distances:
                 yield f"ahead-{distance}", partial(self._distance, self._prompt(-distance))
@@ -247,6 +247,17 @@ class _Questions(EachLayer):
         """Number of tokens in the longest text for a distance."""
         return max(self._prompt(distance).length for distance in self._distances)
 
+    def _at(self, distance: int) -> Prompt:
+        """Return the text for a distance, with all queries at the nearest and the farthest ones.
+
+        The nearest tells how fast each pair rotates, and the farthest how exactly; those between
+        ask pairs that are spread over all of them. An encoder reads all queries at the same time.
+        """
+        ends = (self._distances[0], self._distances[-1])
+        if self._encoder or not self.group.turns or distance in ends:
+            return self._prompt(distance)
+        return self._prompt(distance, steps=min(2 * FEW, self._middle.steps))
+
     def _distance(self, prompt: Prompt) -> Outcome:
         """Check the scores of all queries in a prompt."""
         near = self._near if self.engine.batches else {}
@@ -255,8 +266,8 @@ class _Questions(EachLayer):
     @cached_property
     def _near(self) -> dict[Prompt, Measured]:
         """Measurements of near distances, in one request; the nearest has one of its own."""
-        nearest, *others = map(self._prompt, self._distances)
-        near = [prompt for prompt in others if prompt.length == nearest.length]
+        nearest, *others = map(self._at, self._distances)
+        near = [prompt for prompt in others if prompt.first == nearest.first]
         return dict(zip(near, self._measure_each(near), strict=True))
 
     def _read_rows(self, prompts: Sequence[Prompt]) -> Outcome:

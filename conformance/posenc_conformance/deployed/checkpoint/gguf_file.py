@@ -8,14 +8,20 @@ import hashlib
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from posenc_conformance.deployed.architectures.tensor_layout import Tensor
+from posenc_conformance.deployed.architectures.tensor_layout import EXPERTS, Tensor
+from posenc_conformance.deployed.checkpoint.gguf_architectures import (
+    AS_FOLDER,
+    OF_EXPERT,
+    Architecture,
+    architecture_of,
+    main_group,
+)
 from posenc_conformance.deployed.checkpoint.probe_weights import tensors
 from posenc_conformance.deployed.instrument import BEGIN, STOP, UNKNOWN
 from posenc_conformance.deployed.probe_checkpoint import Probe
@@ -42,50 +48,8 @@ WITHOUT_NORM = 1
 """Number of axes of tensors that are always float32: norms, biases, divisors."""
 
 
-@dataclass(frozen=True)
-class Architecture:
-    """The name of a family in a GGUF file, and the layout of its tensors there."""
-
-    name: str
-    turned_pairwise: bool = False
-    """Whether neighbouring channels are a pair: queries and keys are permuted for it."""
-    centred: bool = False
-    """Whether norms subtract the mean; their eps then has another key."""
-    window: bool = False
-    """Whether engines read the size of a window from the file."""
-
-
-ARCHITECTURES: Mapping[str, Architecture] = {
-    "gemma": Architecture("gemma"),
-    "gpt_neox": Architecture("gptneox", centred=True),
-    "llama": Architecture("llama", turned_pairwise=True),
-    "mistral": Architecture("llama", turned_pairwise=True),
-    "phi3": Architecture("phi3", window=True),
-    "qwen2": Architecture("qwen2"),
-    "qwen3": Architecture("qwen3"),
-}
-"""Families whose tensors are written, by model_type."""
-PARTS = {
-    "q_proj": "attn_q",
-    "k_proj": "attn_k",
-    "v_proj": "attn_v",
-    "o_proj": "attn_output",
-    "qkv_proj": "attn_qkv",
-    "query_key_value": "attn_qkv",
-    "dense": "attn_output",
-    "q_norm": "attn_q_norm",
-    "k_norm": "attn_k_norm",
-    "input_layernorm": "attn_norm",
-    "post_attention_layernorm": "ffn_norm",
-    "gate_proj": "ffn_gate",
-    "up_proj": "ffn_up",
-    "gate_up_proj": "ffn_up",
-    "dense_h_to_4h": "ffn_up",
-    "down_proj": "ffn_down",
-    "dense_4h_to_h": "ffn_down",
-}
-"""Names of a layer's tensors, by the last part of their names elsewhere."""
-LAYER = re.compile(r"\.layers\.(\d+)\..*?(\w+)\.(weight|bias)$")
+LAYER = re.compile(r"\.layers\.(\d+)\.(?:.*?)(\w+)\.(weight|bias)$")
+EXPERT = re.compile(r"\.experts\.(\d+)\.")
 COUNTED = 24
 """Bytes before the first key."""
 DIGITS = 64
@@ -99,19 +63,8 @@ def gguf_of(probe: Probe, meaning: Meaning, dtype: str) -> bytes:
 
     Raises UserError for a family, or a rotation, that is not supported yet.
     """
-    type = str(probe.config["model_type"])
-    if type not in ARCHITECTURES:
-        raise UserError(
-            f"a probe of the type {type!r} cannot be written as GGUF yet",
-            f"leave out --gguf and convert the folder; written are {', '.join(ARCHITECTURES)}",
-        )
-    (group, *others) = meaning.groups
-    if others:
-        raise UserError(
-            "a probe whose layers are turned in several ways cannot be written as GGUF yet",
-            "leave out --gguf and convert the folder",
-        )
-    architecture = ARCHITECTURES[type]
+    architecture = architecture_of(probe)
+    group = main_group(probe, architecture, meaning)
     keys, divisors = _rotation(group, meaning)
     metadata = {**_metadata(probe, architecture, group, meaning), **_prefixed(architecture, keys)}
     named = [*divisors, *_renamed(probe, architecture)]
@@ -125,7 +78,7 @@ def _metadata(
     plan = probe.plan
     eps = "attention.layer_norm_epsilon" if found.centred else "attention.layer_norm_rms_epsilon"
     feed_forward = next(
-        len(values.T) for name, values in _renamed(probe, found) if "ffn_down.weight" in name
+        values.shape[-1] for name, values in _renamed(probe, found) if "ffn_down" in name
     )
     width = int(group.parameters.get("rotary_dim", plan.head_dim))
     keys: dict[str, Value] = {
@@ -142,11 +95,16 @@ def _metadata(
         "rope.freq_base": (FLOAT, float(group.parameters["base"])),
         eps: (FLOAT, probe.eps),
     }
-    if found.centred:
+    if found.parallel:
         parallel = bool(probe.config.get("use_parallel_residual", True))
         keys["use_parallel_residual"] = (FLAG, parallel)
-    if found.window and group.window is not None:
-        keys["attention.sliding_window"] = (UNSIGNED, group.window)
+    keys |= {key: (UNSIGNED, count) for key, count in found.counts.items()}
+    keys |= {key: (FLOAT, float(probe.config[name])) for key, name in found.numbers.items()}
+    for sliding in meaning.groups if found.window else ():
+        if sliding.window is not None:
+            keys["attention.sliding_window"] = (UNSIGNED, sliding.window)
+        if sliding.parameters["base"] != group.parameters["base"]:
+            keys["rope.freq_base_swa"] = (FLOAT, float(sliding.parameters["base"]))
     return {
         "general.architecture": (TEXT, found.name),
         # llama.cpp looks for special tokens in a model named like a Phi-3.
@@ -185,7 +143,7 @@ def _rotation(group: Group, meaning: Meaning) -> tuple[dict[str, Value], list[Te
         }, []
     raise UserError(
         f"a probe with the scaling {scheme!r} cannot be written as GGUF yet",
-        "leave out --gguf and convert the folder",
+        AS_FOLDER,
     )
 
 
@@ -195,25 +153,37 @@ def _renamed(probe: Probe, found: Architecture) -> Iterator[Tensor]:
     outer = {
         f"{names.embeddings}.weight": "token_embd.weight",
         f"{names.logits}.weight": "output.weight",
+        f"{names.logits}.bias": "output.bias",
         f"{names.last_norm}.weight": "output_norm.weight",
         f"{names.last_norm}.bias": "output_norm.bias",
     }
     for name, values in tensors(probe):
-        if name in outer:
-            own = outer[name]
-        else:
-            matched = LAYER.search(name)
-            assert matched is not None
-            number, last, kind = matched.groups()
-            own = f"blk.{number}.{PARTS[last]}.{kind}"
-        if "norm.weight" in own:
+        own = outer.get(name) or _in_layer(found, name)
+        if not own:
+            continue
+        if own.endswith("norm.weight"):
             values = values + offset
         yield own, _laid(probe, found, own, values)
+
+
+def _in_layer(found: Architecture, name: str) -> str:
+    """Return the name of a layer's tensor; empty for all experts but the first.
+
+    The tensor of the first one stands for all of them.
+    """
+    matched, expert = LAYER.search(name), EXPERT.search(name)
+    assert matched is not None
+    number, last, kind = matched.groups()
+    if expert is None:
+        return f"blk.{number}.{found.named(last)}.{kind}"
+    return f"blk.{number}.{OF_EXPERT[last]}.{kind}" if expert[1] == "0" else ""
 
 
 def _laid(probe: Probe, found: Architecture, name: str, values: Floats) -> Floats:
     """Return a tensor in the file's layout: permuted, or regrouped by heads."""
     plan, head_dim = probe.plan, probe.plan.head_dim
+    if "_exps" in name:
+        return np.stack([values] * EXPERTS)
     if found.turned_pairwise and re.search(r"attn_[qk]\.", name):
         halves = values.reshape(len(values) // head_dim, 2, head_dim // 2, -1)
         return halves.swapaxes(1, 2).reshape(values.shape)
