@@ -31,7 +31,7 @@ MANTISSAS = 1 + np.arange(128) / 128
 """The numbers from 1 to 2 in that dtype."""
 DECIMALS = 9
 """Decimals of the errors of those ratios that matter."""
-ROUNDINGS_OF_A_BIAS = 2
+ROUNDINGS_OF_TAKING_BACK = 2
 """Roundings of what takes a bias back: the norm, and the product before the bias is added."""
 PAIR_OF_KEYS = 1.5 * LARGEST_OF_KEYS
 """Upper bound of the length of a key's biases in a pair: of two that are as large as that, where
@@ -131,7 +131,7 @@ def left(probe: Probe, gain: int, unit: float) -> float:
     weights, part = numbers.weight / numbers.bias, _part_of_value(probe) * value_of(gain)
     sizes = np.array([probe.read_of(), probe.read_of(gain) * (1 + part)])
     exact = np.abs(1 - weights * sizes).max() + part * UNIT_ROUNDOFF[SHORT]
-    return float(exact + ROUNDINGS_OF_A_BIAS * unit)
+    return float(exact + ROUNDINGS_OF_TAKING_BACK * unit)
 
 
 def off_of_score(part: float) -> float:
