@@ -70,7 +70,7 @@ class Architecture:
     window: bool = False
     """Whether engines read the size of a window from the file."""
     pattern: int = 0
-    """Every so many layers one has no window; 0 if all layers are alike."""
+    """Number of layers from one without a window to the next one; 0 if all are alike."""
     parts: Mapping[str, str] = field(default_factory=dict)
     """Names of tensors that differ from PARTS."""
     numbers: Mapping[str, str] = field(default_factory=dict)
