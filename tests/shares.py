@@ -63,7 +63,7 @@ DOORS = {
     "commands/judge": "engine_table judge",
     "commands/new": "new own_schemes",
     "commands/repro": "repro",
-    "deployed": "deployed deployed_board reported_engines saved_requests",
+    "deployed": "deployed deployed_board projection_biases reported_engines saved_requests",
     "files.py": "writers",
     "door.py": "damaged_data door fuzzing",
     "pictures": "page pictures plot",
