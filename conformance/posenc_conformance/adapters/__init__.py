@@ -5,7 +5,14 @@ The helpers are for libraries of any framework, and importing this module import
 helpers for one framework.
 """
 
-from posenc_conformance.adapters.axes import in_batch, of_both, of_queries, written_over
+from posenc_conformance.adapters.axes import (
+    in_batch,
+    of_both,
+    of_each,
+    of_keys,
+    of_queries,
+    written_over,
+)
 from posenc_conformance.adapters.functions import bias, mask, module, rope, rope_by_tables, table
 from posenc_conformance.adapters.helpers import (
     ALL_FLOATS,
@@ -45,6 +52,8 @@ __all__ = [
     "mask",
     "module",
     "of_both",
+    "of_each",
+    "of_keys",
     "of_queries",
     "once",
     "rope",

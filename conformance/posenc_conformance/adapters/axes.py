@@ -141,6 +141,30 @@ def of_queries(function: Function, x: Any, shape: str = "bhsd", *, in_place: boo
     return _turned(function, x, _copy(x), shape, in_place)[0]
 
 
+def of_keys(function: Function, x: Any, shape: str = "bhsd", *, in_place: bool = False) -> Any:
+    """Rotate x as keys, and as queries, in one call, and return the keys.
+
+    The arguments are those of :func:`of_both`; x may have any leading axes.
+    """
+    return _turned(function, x, _copy(x), shape, in_place)[1]
+
+
+def of_each(function: Function, x: Any, shape: str = "bhsd", *, in_place: bool = False) -> Any:
+    """Rotate x as queries, and -x as keys, in one call, and return rows of both in turn.
+
+    The arguments are those of :func:`of_both`; x may have any leading axes. Rows of keys have their
+    sign turned back. The first row of the first head is one of the queries, and neighbours in a
+    sequence, or in a row of heads, come from different sides.
+    """
+    queries, keys = _turned(function, x, -x, shape, in_place)
+    whole, heads = _copy(queries), x.reshape(-1, *x.shape[-2:]).shape[0]
+    rows, turned = whole.reshape(heads, *x.shape[-2:]), -keys.reshape(heads, *x.shape[-2:])
+    for head in range(heads):
+        own = slice((head + 1) % 2, None, 2)
+        rows[head, own] = turned[head, own]
+    return rows.reshape(x.shape)
+
+
 def written_over(function: Function, x: Any) -> Any:
     """Return a copy of x over which a function wrote its result.
 

@@ -46,9 +46,11 @@ def shifted_positions(case: Case, estimate: float) -> Iterator[Prediction]:
     for shift in dict.fromkeys([*rounded, 1, -1, 2, -2, *lost]):
         if shift == 0:
             continue
+        moved = case.arguments["positions"] + shift
+        restart = ", so that they restart at 0" * (shift == -first < -2 and not np.min(moved))
         yield from predict_case(
-            case.with_arguments(positions=case.arguments["positions"] + shift),
-            f"matches positions shifted by {shift:+d}",
+            case.with_arguments(positions=moved),
+            f"matches positions shifted by {shift:+d}{restart}",
             ("shift", shift),
         )
 

@@ -54,7 +54,7 @@ PLACES = frozenset(
         "start_position",
     ]
 )
-BASES = frozenset(["base", "theta", "rope_theta", "rope_base"])
+BASES = frozenset(["base", "theta", "rope_theta", "rope_base", "factor", "scaling_factor"])
 """Names of the parameters of a rotation whose own name does not tell that it is one."""
 ACTS = re.compile(
     r"save|write|dump|delete|remove|clear|send|post|plot|draw|show|print|log|load|read|open|train|"

@@ -34,6 +34,8 @@ HELPERS = (
     "in_sequence",
     "in_stretches",
     "of_both",
+    "of_each",
+    "of_keys",
     "of_queries",
     "span",
     "written_over",

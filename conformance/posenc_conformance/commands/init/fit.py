@@ -441,14 +441,14 @@ def _masked(fit: Fit) -> Restrictions:
 
 def _limit(fit: Fit, notes: list[str]) -> int | None:
     """Return the largest position that works, if it is below the default limit."""
+    unscaled = longest_unscaled(fit.draft) if fit.draft.call.name == "rope" else None
+    if unscaled is not None:
+        notes.append(f"NOT JUDGED beyond position {unscaled - 1}: its base grows with the length")
+        return unscaled - 1
     if fit.draft.limit is not None:
         whole = "makes all queries" if fit.draft.call.kind == "bias" else "takes a whole sequence"
         notes.append(f"positions up to {fit.draft.limit}: each call {whole}")
         return fit.draft.limit
-    unscaled = longest_unscaled(fit.draft.parts) if fit.draft.call.name == "rope" else None
-    if unscaled is not None:
-        notes.append(f"NOT JUDGED beyond position {unscaled - 1}: its base grows with the length")
-        return unscaled - 1
     first = PROBES[fit.draft.call.name](fit.base)[0]
     if "k_len" in first:
         return _limit_of_keys(fit, first, notes)

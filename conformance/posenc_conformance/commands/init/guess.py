@@ -9,9 +9,11 @@ from posenc_conformance.commands.init.beside import is_of_own_tables, is_wrong
 from posenc_conformance.commands.init.calls import bias_drafts
 from posenc_conformance.commands.init.calls.patience import late_parts, late_words
 from posenc_conformance.commands.init.calls.scaled import SCALES
+from posenc_conformance.commands.init.calls.scaled_keys import with_keys_beside
+from posenc_conformance.commands.init.calls.wrong_scaling import in_order, nearest_scaled
 from posenc_conformance.commands.init.candidates import Found, Library
 from posenc_conformance.commands.init.counterparts import with_counterpart
-from posenc_conformance.commands.init.fit import READ, Answered, Claimed, Fit, best, claimed
+from posenc_conformance.commands.init.fit import Answered, Claimed, Fit, best, claimed
 from posenc_conformance.commands.init.keys import in_batches, with_keys
 from posenc_conformance.commands.init.making import unused_methods
 from posenc_conformance.commands.init.nearest import is_still, nearest
@@ -19,7 +21,7 @@ from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_all
 from posenc_conformance.scheme_file.scheme import Call
 
-ROTATES = r"rope|rotary|rotat|freqs_cis|pos.*emb|yarn|ntk"
+ROTATES = r"rope|rotary|rotat|freqs_cis|pos.*emb|yarn|ntk|interpol|precompute"
 HINTS = {
     **dict.fromkeys(SCALES, ROTATES),
     "rope": r"rope|rotary|rotat|freqs_cis|sinus|pos.*emb|precompute",
@@ -116,7 +118,7 @@ def guess(library: Library, schemes: Sequence[str] = ()) -> Guess:
             for entry in tried
             if _is_asked(entry, library.asked)
             or re.search(hint, entry.told)
-            or (name == "rope" and entry in library.by_form)
+            or (name in ("rope", *SCALES) and entry in library.by_form)
             if not _settled(entry, name, right)
         ]
         for fit, others in _tried(scheme, call, looking, library.asked):
@@ -212,7 +214,7 @@ def _settled(found: Found, call: str, right: Sequence[Fit]) -> bool:
         for fit in right
         if fit.draft.call.name != call and {call, fit.draft.call.name} != both
         # a function may apply the tables of several makers
-        if found.is_class or not {call, fit.draft.call.name} <= rotary
+        if found.is_class or found is fit.draft.parts[0] or not {call, fit.draft.call.name} <= rotary
     )
 
 
@@ -241,7 +243,7 @@ def _concluded(
     for fit in right:
         name = fit.draft.call.name
         if name not in guessed.claims:
-            guessed.claims[name] = claimed(in_batches(fit))
+            guessed.claims[name] = claimed(with_keys_beside(in_batches(fit)))
         elif not {*fit.draft.parts} & {*guessed.claims[name].fit.draft.parts}:
             guessed.others.append(fit)
     _add_wrong_bias(guessed, answers)
@@ -306,18 +308,15 @@ def _is_judged_with(fit: Fit, right: Sequence[Fit]) -> bool:
 def _add_wrong_scaling(guessed: Guess, answers: Mapping[str, list[Answered]]) -> None:
     """Claim a scaled scheme, in place of rope, of a class that is right only without a scaling.
 
-    It must be in one of the layouts that scaled schemes have, and its mistake a known one.
+    It must be in one of the layouts that scaled schemes have.
     """
     plain = guessed.claims.get("rope")
     if plain is None or plain.fit.combination.name not in ("half", "interleaved"):
         return
-    for name in SCALES:
-        parts = plain.fit.draft.parts
-        own = [each for each in answers.get(name, []) if each.fit.draft.parts == parts]
-        closest = nearest(own) if name not in guessed.claims else None
-        if closest is not None and closest.cause not in ("", READ) and not is_still(closest):
-            guessed.claims[name] = claimed(closest)
-            guessed.claims.pop("rope", None)
+    closest = nearest_scaled(plain.fit.draft.parts, answers)
+    if closest is not None and closest.draft.call.name not in guessed.claims:
+        guessed.claims[closest.draft.call.name] = claimed(with_keys_beside(closest))
+        guessed.claims.pop("rope", None)
 
 
 def _is_explained(found: Found, explained: Collection[Found]) -> bool:
@@ -334,9 +333,17 @@ def _is_explained(found: Found, explained: Collection[Found]) -> bool:
 
 
 def _nearest(found: Found, answers: dict[str, list[Answered]]) -> Fit | None:
-    for group in answers.values():
-        own = [answer for answer in group if found in answer.fit.draft.parts]
-        fit = nearest(own)
+    """Return the fit that comes nearest; of a scaled rotation, that of a known mistake, if any."""
+    own = {
+        name: [answer for answer in group if found in answer.fit.draft.parts]
+        for name, group in answers.items()
+    }
+    for parts in dict.fromkeys(each.fit.draft.parts for group in own.values() for each in group):
+        fit = nearest_scaled(parts, own)
         if fit is not None:
-            return fit
+            return with_keys_beside(fit)
+    for name in in_order(found, own):
+        fit = nearest(own[name])
+        if fit is not None:
+            return with_keys_beside(fit)
     return None

@@ -20,6 +20,8 @@ SHORTEST = 16
 """A default length below is none of a table that a user would make."""
 LONG = 2**15
 """Length of a table of which few are kept, to save memory."""
+GENERAL = ("PreTrainedConfig", "PretrainedConfig")
+"""Classes of transformers from which configurations of models are derived."""
 CALLS = re.compile(r"forward|rotat|apply|embed|encod|bias|^get_")
 
 
@@ -53,12 +55,16 @@ def maker(found: Found, offered: Mapping[str, str], also: Collection[str] = ()) 
     name = found.path
     line = f"from {found.module} import {name}"
     if any(_needs_config(parameter) for parameter in found.parameters):
-        return _from_config(found, line, offered)
+        own = own_config(found)
+        return _from_own(found, own, line, offered) if own else _from_config(found, line, offered)
     lengths = _own_lengths(found)
     passed = PASSED_IF_OPTIONAL.union(also) - ({"length"} if lengths else set())
     call = call_text(f"make_{found.named}", found.parameters, offered, passed)
     if call is None:
         return None
+    if "rule" in call.used:  # a dict is no key of a cache
+        text = call_text(name, found.parameters, offered, passed)
+        return text and Maker(f"module = {text.text}", (), (line,), text.used, text.left)
     kept = 8 if max(lengths, default=0) <= LONG else 2
     setup = (f"make_{found.named} = lru_cache(maxsize={kept})({name})",)
     return Maker(f"module = {call.text}", setup, (line,), call.used, call.left)
@@ -88,6 +94,39 @@ def _needs_config(parameter: inspect.Parameter) -> bool:
     return "config" in roles_of(parameter) and parameter.default is inspect.Parameter.empty
 
 
+def own_config(found: Found) -> type | None:
+    """Return the class of the configuration that a class needs, if it is no model's of transformers.
+
+    It is that of the annotation, or one of the same module whose name ends with Config.
+    """
+    said = next((each.annotation for each in found.parameters if _needs_config(each)), None)
+    if said is None or not found.is_class:
+        return None
+    if said is inspect.Parameter.empty or not inspect.isclass(said):
+        said = vars(sys.modules[found.value.__module__]).get(str(said)) or _config_class(found)
+    general = inspect.isclass(said) and {base.__name__ for base in said.__mro__} & {*GENERAL}
+    return said if inspect.isclass(said) and not general else None
+
+
+def parameters_of(found: Found) -> tuple[inspect.Parameter, ...]:
+    """Return the parameters of a candidate, and those of the configuration that it needs."""
+    config = own_config(found)
+    more = inspect.signature(config).parameters.values() if config else ()
+    return (*found.parameters, *more)
+
+
+def _from_own(found: Found, config: type, line: str, offered: Mapping[str, str]) -> Maker | None:
+    """Return code that makes an object of a class that takes a configuration of its library."""
+    settings = tuple(inspect.signature(config).parameters.values())
+    passed = PASSED_IF_OPTIONAL | {"dim", "heads"}
+    inner = call_text(config.__name__, settings, {**offered, "heads": "1"}, passed)
+    outer = inner and call_text(found.path, found.parameters, {"config": inner.text})
+    if inner is None or outer is None:
+        return None
+    imports = (line, f"from {config.__module__} import {config.__name__}")
+    return Maker(f"module = {outer.text}", (), imports, inner.used, (*outer.left, *inner.left))
+
+
 def _from_config(found: Found, line: str, offered: Mapping[str, str]) -> Maker | None:
     """Return code that makes an object of a class that takes a configuration of transformers.
 
@@ -113,12 +152,11 @@ def _from_config(found: Found, line: str, offered: Mapping[str, str]) -> Maker |
 
 def _config_class(found: Found) -> Any:
     names = vars(sys.modules[found.value.__module__]).items()
-    general = ("PreTrainedConfig", "PretrainedConfig")
     return next(
         (
             value
             for name, value in names
-            if name.endswith("Config") and name not in general and inspect.isclass(value)
+            if name.endswith("Config") and name not in GENERAL and inspect.isclass(value)
         ),
         None,
     )

@@ -38,7 +38,7 @@ def nearest(answers: Sequence[Answered]) -> Fit | None:
     named = [fit for fit in map(_named, different[:MOST_DIAGNOSED]) if fit is not None]
     moving = next((fit for fit in named if fit.cause != UNROTATED), None)
     if moving is not None:
-        return moving
+        return _usual(moving, named)
     read = [fit for fit in map(_read, different[:MOST_READ]) if fit is not None]
     if read:
         return min(read, key=_strangeness)
@@ -46,6 +46,23 @@ def nearest(answers: Sequence[Answered]) -> Fit | None:
     if paired or named:
         return paired or named[0]
     return _far(close[0]) if close else None
+
+
+def _usual(fit: Fit, named: Sequence[Fit]) -> Fit:
+    """Return the fit in the most usual convention of those that a mistake takes for one another.
+
+    Without what YaRN multiplies, a result is as far from each of its rules for that.
+    """
+    own, order = fit.combination.conventions, list(fit.draft.call.combinations)
+    alike = [
+        each
+        for each in named
+        if (each.draft, each.cause, each.dtype) == (fit.draft, fit.cause, fit.dtype)
+        if fit.cause == "temperature-swapped"
+        if {name for name in own if own[name] != each.combination.conventions[name]}
+        <= {"temperature"}
+    ]
+    return min(alike, key=lambda each: order.index(each.combination.name), default=fit)
 
 
 def _far(entry: Answered) -> Fit | None:

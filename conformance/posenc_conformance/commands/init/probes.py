@@ -69,6 +69,12 @@ def yarn(base: float = BASE) -> list[Arguments]:
     return [{**each, **{name: SCALED[name] for name in names}} for each in rope(base)]
 
 
+def with_factor(base: float = BASE) -> list[Arguments]:
+    """Return the arguments of rope with a factor, which differs from one to the other."""
+    first, second = rope(base)
+    return [{**first, "factor": SCALED["factor"]}, {**second, "factor": 2.5}]
+
+
 def dynamic_ntk(base: float = BASE) -> list[Arguments]:
     """Return the arguments of rope for a sequence of four times the length, and of a shorter one.
 
@@ -198,6 +204,8 @@ PROBES = {
     "llama3": llama3,
     "yarn": yarn,
     "dynamic_ntk": dynamic_ntk,
+    "position_interpolation": with_factor,
+    "ntk_aware": with_factor,
     "sinusoidal": sinusoidal,
     "timestep": timestep,
     "sincos_2d": sincos_2d,

@@ -71,7 +71,10 @@ ROLES: Mapping[str, str] = {
     "max_distance": "max_distance relative_attention_max_distance max_dist",
     "dropout": "dropout dropout_p dropout_prob drop dropout_rate p p_drop",
     "config": "config cfg",
-    "factor": "factor scaling_factor scale_factor rope_factor rope_scaling_factor",
+    "factor": "factor scaling_factor scale_factor rope_factor rope_scaling_factor "
+    "interpolation_factor interpolate_factor linear_factor ntk_factor theta_rescale_factor "
+    "base_rescale_factor scaling scale rope_scale alpha ntk_alpha rope_alpha s",
+    "rule": "rope_scaling rope_scaling_config rope_parameters scaling_config",
     "low_freq_factor": "low_freq_factor low_frequency_factor",
     "high_freq_factor": "high_freq_factor high_frequency_factor",
     "beta_fast": "beta_fast",
@@ -109,6 +112,7 @@ PASSED_IF_OPTIONAL = frozenset(
         "neox",
         "interleaved",
         "factor",
+        "rule",
         "low_freq_factor",
         "high_freq_factor",
         "beta_fast",

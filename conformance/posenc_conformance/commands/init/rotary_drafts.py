@@ -19,8 +19,8 @@ from posenc_conformance.commands.init.calls.forms import (
 )
 from posenc_conformance.commands.init.calls.scaled import (
     BETWEEN_LONG_ONES,
-    SCALES,
     keywords_of,
+    offered_to,
     scaled_by,
     shortened,
     whole,
@@ -87,12 +87,12 @@ Group = tuple[tuple[Found, ...], Iterator[Draft]]
 
 
 def scaled_groups(call: Call, found: Sequence[Found]) -> Iterator[Group]:
-    """Yield drafts of a call of a scaled scheme with the classes that have its parameters."""
-    scaled = [each for each in found if not each.is_class or scaled_by(call, each)]
-    if any(each.is_class for each in scaled):
-        for parts, drafts in groups(call, scaled):
-            if parts[0].is_class:
-                yield parts, whole(drafts)
+    """Yield drafts of a call of a scaled scheme with the candidates that have its parameters."""
+    scaled = [each for each in found if scaled_by(call, each)]
+    appliers = [each for each in found if each not in scaled and not each.is_class]
+    for parts, drafts in groups(call, [*scaled, *filter(_applies, appliers)]) if scaled else ():
+        if parts[0] in scaled:
+            yield parts, whole(drafts)
 
 
 def groups(call: Call, found: Sequence[Found]) -> Iterator[Group]:
@@ -145,7 +145,7 @@ def _make(call: Call, found: Found) -> Any:
     if not found.is_class:
         return None
     sizes = _sizes(found.parameters)
-    offered = {**SCALES.get(call.name, {}), **sizes, "base": "base", "length": "length"}
+    offered = {**offered_to(call), **sizes, "base": "base", "length": "length"}
     offered |= {"dropout": "0.0", **LAYOUT, "dtype": FLOAT32[found.framework]}
     return maker(found, offered, {"dim"} if len(sizes) > 1 else ())
 
@@ -382,7 +382,8 @@ def _sources(call: Call, found: Found) -> Iterator[Source]:
             {"length": "length"},
             {"length": "length", "x": sequence},
         ):
-            text = called(target, {**offered, "dim": HEAD_DIM, "base": "base", "dropout": "0.0"})
+            common = {"dim": HEAD_DIM, "base": "base", "dropout": "0.0", **offered_to(call)}
+            text = called(target, {**offered, **common})
             if text is None or not text.used & {"positions", "length", "x"}:
                 continue
             used = text.used | (made.used if made else frozenset())

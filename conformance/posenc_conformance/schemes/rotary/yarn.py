@@ -399,6 +399,16 @@ def amplified(case: Case, factor: Floats, words: str) -> Prediction:
     return Prediction(words, out)
 
 
+def temperature_swapped(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict pairs of another length: that of another rule, or their own."""
+    claimed = case.conventions["temperature"]
+    for value in case.scheme.conventions["temperature"].values:
+        if value != claimed:
+            missing = ", the attention factor is missing" * (value == "none")
+            words = f"matches temperature {value}{missing}; {claimed} was claimed"
+            yield from predict_case(case.with_conventions(temperature=value), words)
+
+
 def temperature_squared(case: Case, got: Floats) -> Iterator[Prediction]:
     """Predict the whole gain of the logits applied to queries or keys alone."""
     yield amplified(case, longer(case) ** 2, "matches pairs made longer twice")
@@ -546,9 +556,7 @@ KNOWLEDGE = {
             "attention-on-top": attention_on_top,
             "attention-in-logarithm": attention_in_logarithm,
             "mscale-all-dim-alone": mscale_all_dim_alone,
-            "temperature-swapped": other_conventions(
-                "temperature", "matches temperature {value}; {claimed} was claimed"
-            ),
+            "temperature-swapped": temperature_swapped,
             "temperature-squared": temperature_squared,
             "temperature-inverted": temperature_inverted,
             "rotated-twice": rotated_twice,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from posenc_conformance.commands.init.calls.scaled import factors_of
+from posenc_conformance.commands.init.calls.scaled import SCALES, VAGUE, factors_of
 from posenc_conformance.commands.init.draft import Draft
 from posenc_conformance.commands.init.roles import NAMES
 from posenc_conformance.scheme_file.scheme import Combination, Scheme
@@ -44,7 +44,9 @@ def _render(value: object) -> str:
 def left_out(draft: Draft) -> Iterator[str]:
     """Yield notes on optional parameters that are not passed."""
     names = draft.left
+    turns = draft.call.name in ("rope", *SCALES)
     factors = [name for name in factors_of(draft.parts) if name in names]
+    factors = [name for name in factors if turns or name not in VAGUE]
     if factors:
         yield (
             f"NOT JUDGED: {', '.join(factors)}: {draft.call.name} fits with the default alone, and "

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from posenc_conformance.commands.init.calls.scaled import SCALES
+from posenc_conformance.commands.init.calls.scaled import offered_to
 from posenc_conformance.commands.init.draft import HEAD_DIM
 from posenc_conformance.scheme_file.scheme import Call
 
@@ -42,7 +42,7 @@ PLAIN = {"base": "base", "length": "length", "other": "heads", **LAYOUT}
 
 def plain(call: Call) -> Mapping[str, str]:
     """Return PLAIN with the parameters of a scaling, which go before those of the same names."""
-    return {**SCALES.get(call.name, {}), **PLAIN}
+    return {**offered_to(call), **PLAIN}
 
 
 def of_axes(forms: Mapping[str, tuple[str, str]], said: str) -> Iterable[tuple[str, str]]:

@@ -4,11 +4,19 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from posenc_conformance.commands.init.candidates import Found
 from posenc_conformance.commands.init.draft import Draft
+from posenc_conformance.commands.init.making import parameters_of
+from posenc_conformance.commands.init.probes import sample
 from posenc_conformance.commands.init.roles import roles_of
+from posenc_conformance.judge.arrays import to_numpy
 from posenc_conformance.scheme_file.scheme import Call
 
+ROWS = 9
+LONGEST_TRIED = 2**15
+"""The longest sequence that is tried for whether a base grows with the length."""
 TRAINED = "original_max_position_embeddings"
 SCALES: Mapping[str, Mapping[str, str]] = {
     "llama3": {
@@ -24,39 +32,96 @@ SCALES: Mapping[str, Mapping[str, str]] = {
         "beta_slow": "beta_slow",
     },
     "dynamic_ntk": {"factor": "factor", "trained": TRAINED, "own_length": TRAINED},
+    "position_interpolation": {"factor": "factor"},
+    "ntk_aware": {"factor": "factor"},
 }
 """Expressions for the roles of parameters that a call of the spec has beside those of rope."""
+RULES: Mapping[str, str] = {
+    "llama3": "llama3",
+    "yarn": "yarn",
+    "dynamic_ntk": "dynamic",
+    "position_interpolation": "linear",
+    "ntk_aware": "ntk",
+}
+"""The rope_type that configurations give each of these calls."""
 MARKS: Mapping[str, Collection[str]] = {
     "llama3": ["low_freq_factor", "high_freq_factor"],
     "yarn": ["beta_fast", "beta_slow"],
 }
 """Roles of which a class of a scheme has at least one."""
+SPEAKS: Mapping[str, re.Pattern[str]] = {
+    "llama3": re.compile("llama_?3|freq_factor|frequency_factor"),
+    "yarn": re.compile("yarn|beta_(fast|slow)"),
+    "dynamic_ntk": re.compile("dynamic"),
+    "position_interpolation": re.compile(r"linear|interpol|(^|_)pi(_|$)"),
+    "ntk_aware": re.compile(r"^(?!.*dynamic).*(ntk|alpha|rescale)"),
+}
+"""Words for each scheme in names of parts and of their parameters."""
+VAGUE = frozenset(["scale", "s", "alpha", "scaling"])
+"""Names of factors that other numbers have, too."""
+MULTIPLIERS = frozenset(["scale", "rope_scale"])
+"""Names of factors by which some code multiplies positions, if their default is at most 1."""
 BETWEEN_LONG_ONES = (
     "one row is asked for before each sequence: whether the base of a long one stays for the next "
     "long one is not judged"
 )
-KEYS_UNSEEN = "not judged: keys, since no call of the spec has them beside scaled queries"
+INVERTED = "its {} multiplies positions, so the adapter gives 1 / factor"
+NO_EFFECT = frozenset(["unscaled", "never-scaled", "factor-ignored"])
+"""Mistakes of code in which a factor changes nothing."""
+
+
+def offered_to(call: Call) -> Mapping[str, str]:
+    """Return expressions for the parameters of a scaling; none for a call without one."""
+    scales = SCALES.get(call.name)
+    if scales is None:
+        return {}
+    kind = RULES[call.name]
+    names = "".join(f', "{name}": {name}' for name in dict.fromkeys(scales.values()))
+    return {**scales, "rule": f'{{"rope_type": "{kind}", "type": "{kind}"{names}}}'}
 
 
 def scaled_by(call: Call, found: Found) -> bool:
-    """Return whether a class has the parameters of a call of a scaled scheme."""
-    roles = {role for each in found.parameters for role in roles_of(each)}
-    if not found.is_class or "factor" not in roles or not {"trained", "own_length"} & roles:
+    """Return whether a candidate has the parameters of a call of a scaled scheme."""
+    roles = {role for each in parameters_of(found) for role in roles_of(each)}
+    if "rule" in roles:
+        return True
+    marked = [name for name, marks in MARKS.items() if roles & {*marks}]
+    if "factor" not in roles:
         return False
-    if call.name == "dynamic_ntk":
-        return "dynamic" in found.named and not roles & {*MARKS["llama3"], *MARKS["yarn"]}
-    return bool(roles & {*MARKS[call.name]})
+    if call.name in MARKS or call.name == "dynamic_ntk":
+        if not {"trained", "own_length"} & roles:
+            return False
+    if call.name in MARKS:
+        speaks = SPEAKS[call.name].search(found.named) and not marked
+        return call.name in marked or bool(speaks)
+    return not marked
+
+
+def rank_of(name: str, found: Found) -> int:
+    """Return how far a candidate's names are from a scaled scheme: they say it, none, or another.
+
+    It is 0, 1 or 2.
+    """
+    words = [found.named, *(each.name.lower() for each in parameters_of(found))]
+    said = {each for each, speaks in SPEAKS.items() if any(map(speaks.search, words))}
+    said -= {"ntk_aware"} if "dynamic_ntk" in said or said & {*MARKS} else set()
+    said = said & {*MARKS} or said
+    return 0 if name in said else 2 if said else 1
 
 
 def factors_of(parts: Sequence[Found]) -> list[str]:
-    """Return the names of the parameters of classes that scale frequencies."""
+    """Return the names of the parameters of parts that scale frequencies."""
     return [
         each.name
         for part in parts
-        if part.is_class
-        for each in part.parameters
-        if "factor" in roles_of(each)
+        for each in parameters_of(part)
+        if {"factor", "rule"} & {*roles_of(each)}
     ]
+
+
+def are_vague(parts: Sequence[Found]) -> bool:
+    """Return whether the factors of parts may be other numbers, by all that their names say."""
+    return {*factors_of(parts)} <= VAGUE and all(rank_of(name, parts[0]) for name in SCALES)
 
 
 def keywords_of(call: Call, used: Collection[str]) -> tuple[str, ...]:
@@ -64,7 +129,8 @@ def keywords_of(call: Call, used: Collection[str]) -> tuple[str, ...]:
 
     The length of a sequence is a parameter of a call whose frequencies follow from it.
     """
-    names = [name for role, name in SCALES.get(call.name, {}).items() if role in used]
+    scales = SCALES.get(call.name, {})
+    names = [name for role, name in scales.items() if role in used or "rule" in used]
     names += ["length"] if "length" in used and "length" in call.parameters else []
     return tuple(dict.fromkeys(names))
 
@@ -84,16 +150,38 @@ def shortened(call: Call, text: str) -> tuple[str, ...]:
     )
 
 
-def longest_unscaled(parts: Sequence[Found]) -> int | None:
-    """Return the default length up to which a class whose base grows beyond it is not scaled."""
+def longest_unscaled(draft: Draft) -> int | None:
+    """Return the length beyond which the results of code with a factor depend on their number.
+
+    It is the default of a parameter. None if there is no such parameter, or if rows at the same
+    positions are turned alike in a longer sequence.
+    """
     lengths = [
         each.default
-        for part in parts
-        if part.is_class and re.search("dynamic|ntk", part.named) and factors_of([part])
-        for each in part.parameters
+        for part in draft.parts
+        if factors_of([part])
+        for each in parameters_of(part)
         if {"trained", "own_length"} & {*roles_of(each)} and type(each.default) is int
     ]
-    return min(lengths, default=None)
+    longest = min(lengths, default=None)
+    return longest if longest is not None and _grows_beyond(draft, longest) else None
+
+
+def _grows_beyond(draft: Draft, length: int) -> bool:
+    """Return whether the first rows of a sequence longer than this differ from those alone."""
+    if length > LONGEST_TRIED:
+        return False
+    arguments = sample(draft.keywords)
+    few, many = (
+        draft.value(
+            {**arguments, "x": np.resize(arguments["x"], (1, rows, 32)), "positions": np.arange(rows)}
+        )
+        for rows in (ROWS, length + length // 8 + ROWS)
+    )
+    if few is None or many is None:
+        return False
+    first, longer = to_numpy(few), to_numpy(many)[..., :ROWS, :]
+    return first.shape == longer.shape and not np.allclose(first, longer, atol=1e-4)
 
 
 def whole(drafts: Iterator[Draft]) -> Iterator[Draft]:
@@ -105,5 +193,25 @@ def whole(drafts: Iterator[Draft]) -> Iterator[Draft]:
             if each.passed and not each.when and each.usual is None
         }
         if needed <= {*draft.keywords, "base"}:
-            notes = (KEYS_UNSEEN,) if draft.both else ()
-            yield replace(draft, both=(), notes=(*draft.notes, *notes))
+            yield replace(draft, both=())
+            yield from _inverted(draft)
+
+
+def _inverted(draft: Draft) -> Iterator[Draft]:
+    """Yield a draft that gives the inverse of the factor to code that may multiply by it."""
+    names = [
+        each.name
+        for part in draft.parts
+        for each in parameters_of(part)
+        if each.name in MULTIPLIERS and (each.default is None or _is_at_most_1(each.default))
+    ]
+    for name in names if draft.call.name == "position_interpolation" else ():
+        own = re.compile(rf"\b{name}=factor\b")
+        body = tuple(own.sub(f"{name}=1 / factor", line) for line in draft.body)
+        if body != draft.body:
+            notes = (*draft.notes, INVERTED.format(name))
+            yield draft.giving(*body, both=(), notes=notes)
+
+
+def _is_at_most_1(default: object) -> bool:
+    return isinstance(default, int | float) and default <= 1

@@ -1,0 +1,47 @@
+"""Keys that a call rotates by scaled frequencies beside queries.
+
+No call of the spec has both, so the method for x is judged with results for queries and for keys.
+"""
+
+from dataclasses import replace
+
+from posenc_conformance.commands.init.calls.scaled import SCALES
+from posenc_conformance.commands.init.fit import Fit
+from posenc_conformance.commands.init.keys import compared
+from posenc_conformance.commands.init.probes import PROBES
+from posenc_conformance.judge.misbehaviour import Misbehaviour
+
+QUERIES, KEYS, BOTH = "of_queries(", "of_keys(", "of_each("
+IN_TURN = "rows are given as queries and as keys, and the results of both are judged in turn"
+KEYS_ALONE = "keys alone are wrong, so the adapter returns them in place of queries"
+UNJUDGED = "NOT JUDGED: keys, since queries are wrong"
+
+
+def with_keys_beside(fit: Fit) -> Fit:
+    """Return the fit of a scaled rotation with results for queries and keys.
+
+    If keys alone are wrong, it has the results for keys, and says what is wrong with them. It is as
+    it was if the call takes no keys.
+    """
+    if fit.draft.call.name not in SCALES or not any(QUERIES in line for line in fit.draft.body):
+        return fit
+    if not fit.right:
+        return _noted(fit, UNJUDGED)
+    keys = _returning(fit, KEYS, KEYS_ALONE)
+    for number in range(len(PROBES[fit.draft.call.name](fit.base))):
+        try:
+            seen = compared(keys, number)
+        except Misbehaviour as problem:
+            return _noted(fit, f"NOT JUDGED: keys, since {str(problem).splitlines()[0][:120]}")
+        if seen.mistake:
+            return replace(seen, mistake=f"keys alone are wrong: {seen.mistake}")
+    return _returning(fit, BOTH, IN_TURN)
+
+
+def _returning(fit: Fit, helper: str, note: str) -> Fit:
+    body = (line.replace(QUERIES, helper) for line in fit.draft.body)
+    return _noted(replace(fit, draft=fit.draft.giving(*body)), note)
+
+
+def _noted(fit: Fit, note: str) -> Fit:
+    return replace(fit, draft=replace(fit.draft, notes=(*fit.draft.notes, note)))
