@@ -181,13 +181,14 @@ class Scaling:
         frequency_deviations: Mapping[str, DeviationModel] = MappingProxyType({}),
         rotation_deviations: Mapping[str, DeviationModel] = MappingProxyType({}),
         unnamed: Sequence[Mistakes] = (),
+        readings: Sequence[DeviationModel] = (),
         identify: Identify | None = None,
         many: Callable[[Case], Iterator[ArgumentDict]] | None = None,
     ) -> dict[str, CallKnowledge]:
         """Return the kit's knowledge of the three calls.
 
         Mistakes in frequencies show in the call that returns them and in the one that rotates;
-        ``unnamed`` are those without an id.
+        ``unnamed`` are those without an id, and ``readings`` those of rotations alone.
         ``identify`` and ``many`` belong to the call that returns frequencies.
         """
         in_frequencies = {name: self.in_frequencies(of) for name, of in mistakes.items()}
@@ -214,6 +215,7 @@ class Scaling:
                 invariants={**self.rotary_invariants, **rotation_invariants},
                 deviations={**in_rotation, **rotation_deviations, **self.rotary_deviations},
                 readings=(
+                    *readings,
                     *map(self.in_rotation, unnamed),
                     *forward_readings(self.rotation),
                     self.progressions,

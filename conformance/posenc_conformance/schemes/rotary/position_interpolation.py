@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 import posenc
+from posenc_conformance.diagnose.predictors import predict_case
 from posenc_conformance.families.rotary import rotary_dim
 from posenc_conformance.families.rotary_scaling import (
     Scaling,
@@ -14,6 +15,7 @@ from posenc_conformance.families.rotary_scaling import (
 from posenc_conformance.judge.arrays import Floats
 from posenc_conformance.judge.bounded import Exact
 from posenc_conformance.judge.case import Case
+from posenc_conformance.judge.deviation import Prediction
 from posenc_conformance.judge.trial import Trial
 from posenc_conformance.scheme_file.scheme import ArgumentDict, Arguments
 
@@ -96,12 +98,23 @@ def base_scaled(case: Case) -> Iterator[tuple[str, Floats]]:
         yield "matches NTK-aware scaling by factor", unscaled(case.arguments, size) * slowdown
 
 
+def whole_positions(case: Case, got: Floats) -> Iterator[Prediction]:
+    """Predict positions that are divided by the factor, and cut or rounded to whole numbers."""
+    shares = case.arguments["positions"] / case.arguments["factor"]
+    for whole, words in ((np.floor(shares), "cut"), (np.rint(shares), "rounded")):
+        yield from predict_case(
+            case.with_arguments(positions=whole.astype(np.int64), factor=1.0),
+            f"matches positions divided by factor and {words} to whole numbers",
+        )
+
+
 KNOWLEDGE = SCALING.knowledge(
     frequency_invariants={"times-factor": times_factor, "geometric": SCALING.geometric},
     rotation_invariants={
         "factor-one": SCALING.is_rope(factor=1.0),
         "stretched-positions": stretched_positions,
     },
+    readings=[whole_positions],
     mistakes={
         "unscaled": unscaled_models,
         "multiplied": multiplied,

@@ -9,6 +9,8 @@ from posenc_conformance.commands.init.nearest import is_still, nearest
 
 READABLE = frozenset(["position_interpolation"])
 """Calls without variants, so that words on a result are about a mistake, and no other rule."""
+CUT = "to whole numbers"
+"""Words on a mistake that only the division by a factor has."""
 Answers = Mapping[str, Sequence[Answered]]
 
 
@@ -29,8 +31,8 @@ def nearest_scaled(parts: Sequence[Found], answers: Answers) -> Fit | None:
 
 def _is_meant(fit: Fit, rank: int) -> bool:
     if fit.cause == READ:
-        exact = "measured pairs" not in fit.mistake
-        return rank == 0 and fit.draft.call.name in READABLE and exact and not is_still(fit)
+        exact = "measured pairs" not in fit.mistake and rank == 0 or CUT in fit.mistake
+        return fit.draft.call.name in READABLE and exact and not is_still(fit)
     vague = fit.cause in NO_EFFECT and are_vague(fit.draft.parts)
     return fit.cause != "" and not is_still(fit) and not vague
 
