@@ -8,7 +8,7 @@ from posenc_conformance.commands.init import rotary_drafts, table_drafts
 from posenc_conformance.commands.init.beside import is_of_own_tables, is_wrong
 from posenc_conformance.commands.init.calls import bias_drafts
 from posenc_conformance.commands.init.calls.patience import late_parts, late_words
-from posenc_conformance.commands.init.calls.scaled import SCALES
+from posenc_conformance.commands.init.calls.scaled import SCALES, takes_rule
 from posenc_conformance.commands.init.calls.scaled_keys import with_keys_beside
 from posenc_conformance.commands.init.calls.wrong_scaling import in_order, nearest_scaled
 from posenc_conformance.commands.init.candidates import Found, Library
@@ -214,6 +214,7 @@ def _settled(found: Found, call: str, right: Sequence[Fit]) -> bool:
         for fit in right
         if fit.draft.call.name != call and {call, fit.draft.call.name} != both
         # a function may apply the tables of several makers
+        if not ({call, fit.draft.call.name} <= {*SCALES} and takes_rule(found))
         if found.is_class or found is fit.draft.parts[0] or not {call, fit.draft.call.name} <= rotary
     )
 
@@ -308,15 +309,21 @@ def _is_judged_with(fit: Fit, right: Sequence[Fit]) -> bool:
 def _add_wrong_scaling(guessed: Guess, answers: Mapping[str, list[Answered]]) -> None:
     """Claim a scaled scheme, in place of rope, of a class that is right only without a scaling.
 
-    It must be in one of the layouts that scaled schemes have.
+    It must be in one of the layouts that scaled schemes have. A class that is right by one rule may
+    be wrong by another one that it takes.
     """
     plain = guessed.claims.get("rope")
-    if plain is None or plain.fit.combination.name not in ("half", "interleaved"):
-        return
-    closest = nearest_scaled(plain.fit.draft.parts, answers)
-    if closest is not None and closest.draft.call.name not in guessed.claims:
-        guessed.claims[closest.draft.call.name] = claimed(with_keys_beside(closest))
-        guessed.claims.pop("rope", None)
+    if plain is not None and plain.fit.combination.name in ("half", "interleaved"):
+        closest = nearest_scaled(plain.fit.draft.parts, answers)
+        if closest is not None and closest.draft.call.name not in guessed.claims:
+            guessed.claims[closest.draft.call.name] = claimed(with_keys_beside(closest))
+            guessed.claims.pop("rope", None)
+    for claim in [guessed.claims[name] for name in SCALES if name in guessed.claims]:
+        parts = claim.fit.draft.parts
+        left = {name: own for name, own in answers.items() if name not in guessed.claims}
+        other = nearest_scaled(parts, left) if takes_rule(parts[0]) else None
+        if other is not None:
+            guessed.claims[other.draft.call.name] = claimed(with_keys_beside(other))
 
 
 def _is_explained(found: Found, explained: Collection[Found]) -> bool:

@@ -1,6 +1,8 @@
 """Classes whose frequencies are scaled for long texts, and what their calls of the spec take."""
 
+import inspect
 import re
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -82,9 +84,9 @@ def offered_to(call: Call) -> Mapping[str, str]:
 
 def scaled_by(call: Call, found: Found) -> bool:
     """Return whether a candidate has the parameters of a call of a scaled scheme."""
+    if takes_rule(found):
+        return _names_rule(call, found)
     roles = {role for each in parameters_of(found) for role in roles_of(each)}
-    if "rule" in roles:
-        return True
     marked = [name for name, marks in MARKS.items() if roles & {*marks}]
     if "factor" not in roles:
         return False
@@ -121,7 +123,23 @@ def factors_of(parts: Sequence[Found]) -> list[str]:
 
 def are_vague(parts: Sequence[Found]) -> bool:
     """Return whether the factors of parts may be other numbers, by all that their names say."""
-    return {*factors_of(parts)} <= VAGUE and all(rank_of(name, parts[0]) for name in SCALES)
+    named = any(speaks.search(part.named) for part in parts for speaks in SPEAKS.values())
+    return {*factors_of(parts)} <= VAGUE and not named
+
+
+def takes_rule(found: Found) -> bool:
+    """Return whether a candidate takes the type of its scaling, with the parameters of that."""
+    return any("rule" in roles_of(each) for each in parameters_of(found))
+
+
+def _names_rule(call: Call, found: Found) -> bool:
+    """Return whether the text of a candidate's module names a rule; without any, it is linear."""
+    try:
+        text = inspect.getsource(sys.modules[found.value.__module__])
+    except (OSError, TypeError, KeyError):
+        return True
+    named = [name for name, kind in RULES.items() if re.search(rf"""["']{kind}["']""", text)]
+    return call.name in named or (call.name == "position_interpolation" and not named)
 
 
 def keywords_of(call: Call, used: Collection[str]) -> tuple[str, ...]:
