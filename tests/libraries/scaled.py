@@ -1,4 +1,4 @@
-"""Libraries that rotate by scaled frequencies: right ones, and ones with a mistake in the scaling."""
+"""Libraries that rotate by scaled frequencies: right ones, and ones with a mistake."""
 
 from dataclasses import dataclass
 
@@ -213,6 +213,16 @@ def yarn_rope(x, positions, s, original_max_position_embeddings, base=10000.0,
     omega = slowed(x.shape[-1], base, s, trained, beta_fast, beta_slow)
     return turned(x, np.outer(positions, omega), LONGER)
 """
+YARN_WITHOUT_BETAS = f"""{RAMP}
+
+class YarnRope:
+    def __init__(self, dim, base=10000.0, scale=16.0, original_max_position_embeddings=4096):
+        self.omega = slowed(dim, base, scale, original_max_position_embeddings, 32, 1)
+        self.longer = LONGER
+
+    def __call__(self, x, positions):
+        return turned(x, np.outer(positions, self.omega), self.longer)
+"""
 LLAMA3 = f"""{START}
 
 class Llama3Rope:
@@ -226,6 +236,107 @@ class Llama3Rope:
     def __call__(self, q, k, positions):
         return turned(q, np.outer(positions, self.omega)), OF_KEYS
 """
+OF_RULES = f"""{START}
+
+class Rotary:
+    def __init__(self, dim, max_position_embeddings=2048, base=10000.0, rope_scaling=None):
+        self.dim, self.base, self.rule = dim, base, rope_scaling or {{}}
+        self.trained = max_position_embeddings
+
+    def frequencies(self, length):
+        kind, s = self.rule.get("rope_type", "default"), self.rule.get("factor", 1.0)
+        base = self.base
+        if kind == "dynamic":
+            trained = self.rule.get("original_max_position_embeddings", self.trained)
+            base *= (s * max(length, trained) / trained - (s - 1)) ** POWER
+        elif kind not in ("linear", "default"):
+            raise ValueError(kind)
+        return waves(self.dim, base) / (s if kind == "linear" else 1)
+
+    def forward(self, x, seq_len):
+        emb = np.tile(np.outer(np.arange(seq_len), self.frequencies(seq_len)), 2)
+        return np.cos(emb), np.sin(emb)
+
+
+def apply_rotary(x, cos, sin):
+    a, b = np.split(x, 2, -1)
+    return (x * cos + np.concatenate([-b, a], -1) * sin).astype(x.dtype)
+"""
+BY_CONFIG = f"""{START}
+
+@dataclass
+class ModelConfig:
+    hidden_size: int
+    num_attention_heads: int = 8
+    rope_theta: float = 10000.0
+    rope_scaling: dict | None = None
+
+
+class LlamaRotaryEmbedding:
+    def __init__(self, config: ModelConfig):
+        dim = config.hidden_size // config.num_attention_heads
+        self.plain = waves(dim, config.rope_theta)
+        factor = config.rope_scaling["factor"] if config.rope_scaling else 1.0
+        self.omega = self.plain / factor
+
+    def forward(self, q, k, position_ids):
+        at = position_ids
+        return turned(q, np.outer(at, self.omega)), OF_KEYS
+"""
+TWO_METHODS = f"""{START}
+
+class LinearRope:
+    def __init__(self, dim, base=10000.0, factor=2.0):
+        self.plain = waves(dim, base)
+        self.omega = self.plain / factor
+
+    def rotate_q(self, x, positions):
+        return turned(x, np.outer(positions, self.omega))
+
+    def rotate_k(self, x, positions):
+        return turned(x, np.outer(positions, OF_KEYS))
+"""
+CACHE = f"""{START}
+
+class ScaledRotary:
+    def __init__(self, head_dim, max_seq_len=4096, theta=10000.0, scale_factor=8.0):
+        angles = np.outer(np.arange(max_seq_len) / scale_factor, waves(head_dim, theta))
+        self.angles = angles
+
+    def forward(self, xq, xk, start_pos=0):
+        end = start_pos + xq.shape[1]
+        at = self.angles[start_pos:end][:, None]
+        return neighbours(xq, at), neighbours(xk, OF_KEYS)
+"""
+BY_KEYWORD = f"""{START}
+
+def apply_rotary(q, k, positions, *, theta=10000.0, scaling_factor=1.0):
+    omega = waves(q.shape[-1], theta) / scaling_factor
+    return turned(q, np.outer(positions, omega)), turned(k, np.outer(positions, OF_KEYS))
+"""
+UNNAMED = f"""{START}
+
+def spin(x, positions, scaling_factor, theta=10000.0):
+    return turned(x, np.outer(AT, waves(x.shape[-1], theta)))
+"""
+UNRELATED = f"""{START}
+
+class RotaryEmbedding:
+    def __init__(self, dim, base=10000.0, alpha=0.5):
+        self.omega, self.alpha = waves(dim, base), alpha
+
+    def __call__(self, x, positions):
+        return turned(x, np.outer(positions, self.omega))
+"""
+STATIC = f"""{START}
+
+class NTKScalingRotary:
+    def __init__(self, dim, max_position_embeddings=2048, base=10000, scaling_factor=1.0):
+        self.omega = waves(dim, base * (1 + 3 * (scaling_factor - 1)))
+
+    def __call__(self, x, positions):
+        return turned(x, np.outer(positions, self.omega))
+"""
 GROWTH = "** (dim / (dim - 2))"
 LENGTHENED = "0.1 * math.log(scale) + 1"
 
@@ -236,69 +347,177 @@ class Library:
 
     name: str
     source: str
-    scheme: str
+    call: str
+    """The call that is claimed of it, or several."""
     said: str = ""
-    """What is wrong with it; empty if it is right."""
+    """Words on what is wrong with it; empty if it is right."""
+
+
+def of(call: str, *libraries: tuple[str, str, str] | tuple[str, str]) -> list[Library]:
+    """Make libraries of which one call is claimed."""
+    return [Library(name, source, call, *said) for name, source, *said in libraries]
 
 
 def filled(source: str, **values: str) -> str:
-    """Return a source with words in capitals replaced."""
+    """Return a source with the words in capitals replaced."""
     for name, value in values.items():
         source = source.replace(name, value)
     return source
 
 
-INTERPOLATION, NTK_AWARE = "position-interpolation", "ntk-aware"
-OMEGA = "waves(dim, base)"
-TURNED_KEYS = "turned(k, np.outer(at, self.omega))"
-FROM_0 = "turned(k, np.outer(np.arange(k.shape[-2]), self.OMEGA), LONGER)"
-RIGHT = (
-    Library("function", filled(FUNCTION, POSITIONS="positions / factor"), INTERPOLATION),
-    Library(
-        "default", filled(CLASS, OMEGA=f"{OMEGA} / factor", POSITIONS="positions"), INTERPOLATION
-    ),
-    Library("keys", filled(KEYS, OF_KEYS=TURNED_KEYS), INTERPOLATION),
-    Library("tables", filled(TABLES, ROWS="np.arange(seq_len) / self.factor"), INTERPOLATION),
-    Library("complex", filled(COMPLEX, AT="/ scale_factor"), INTERPOLATION),
-    Library("dict", filled(DICT, OMEGA=f"{OMEGA} / factor"), INTERPOLATION),
-    Library("config", filled(CONFIG, OMEGA="omega / factor"), INTERPOLATION),
-    Library("module", filled(MODULE, SCALE="4.0", AT="positions / self.scale"), INTERPOLATION),
-    Library("multiplier", filled(MODULE, SCALE="1.0", AT="positions * self.scale"), INTERPOLATION),
-    Library("alpha", filled(NTK, ALPHA="1.0", GROWN=f"base * alpha {GROWTH}", OVER=""), NTK_AWARE),
-    Library("grown", filled(NTK_OF_LENGTH, DEFAULT="8.0", POWER="dim / (dim - 2)"), NTK_AWARE),
-    Library("ntk_function", filled(NTK_FUNCTION, GROWN=f"base * alpha {GROWTH}"), NTK_AWARE),
-    Library("dynamic", filled(DYNAMIC, GROWN=f"grown {GROWTH.replace('dim', 'self.dim')}"), "dynamic-ntk"),
-    Library(
-        "yarn",
-        filled(YARN, LONGER=LENGTHENED, OF_KEYS="turned(k, angles, self.mscale)"),
-        "yarn",
-    ),
-    Library("yarn_function", filled(YARN_FUNCTION, LONGER="0.1 * math.log(s) + 1"), "yarn"),
-    Library("llama3", filled(LLAMA3, OF_KEYS="turned(k, np.outer(positions, self.omega))"), "llama3"),
+PLAIN = "waves(dim, base)"
+PI, NTK_AWARE, DYNAMIC_NTK = "position_interpolation", "ntk_aware", "dynamic_ntk"
+DIVIDED = filled(CLASS, OMEGA=f"{PLAIN} / factor")
+TWICE = filled(
+    CLASS,
+    OMEGA=f"{PLAIN} / factor\n        self.factor = factor",
+    POSITIONS="positions / self.factor",
 )
-WRONG = (
-    Library("function_ignores", filled(FUNCTION, POSITIONS="positions"), INTERPOLATION, "unscaled"),
-    Library("function_whole", filled(FUNCTION, POSITIONS="positions // factor"), INTERPOLATION, "whole"),
-    Library("multiplied", filled(CLASS, OMEGA=f"{OMEGA} * factor", POSITIONS="positions"), INTERPOLATION, "multiplied"),
-    Library("twice", filled(CLASS, OMEGA=f"{OMEGA} / factor", POSITIONS="positions / factor").replace("self.omega =", "factor_ = 1;  self.omega =") .replace("positions / factor", "positions / self.factor").replace("factor_ = 1;", "self.factor = factor;"), INTERPOLATION, "twice"),
-    Library("exponent", filled(CLASS, OMEGA="waves(dim, base ** (1 / factor))", POSITIONS="positions"), INTERPOLATION, "exponent"),
-    Library("shifted", filled(CLASS, OMEGA=f"{OMEGA} / factor", POSITIONS="positions + 1"), INTERPOLATION, "shifted"),
-    Library("other_way", filled(CLASS, OMEGA=f"{OMEGA} / factor", POSITIONS="-positions"), INTERPOLATION, "sign"),
-    Library("tables_multiplied", filled(TABLES, ROWS="np.arange(seq_len) * self.factor"), INTERPOLATION, "multiplied"),
-    Library("complex_multiplied", filled(COMPLEX, AT="* scale_factor"), INTERPOLATION, "multiplied"),
-    Library("dict_ignored", filled(DICT, OMEGA=OMEGA), INTERPOLATION, "unscaled"),
-    Library("config_ignored", filled(CONFIG, OMEGA="omega"), INTERPOLATION, "unscaled"),
-    Library("keys_unscaled", filled(KEYS, OF_KEYS="turned(k, np.outer(at, self.plain))"), INTERPOLATION, "keys"),
-    Library("keys_from_0", filled(KEYS, OF_KEYS="turned(k, np.outer(np.arange(k.shape[-2]), self.omega))"), INTERPOLATION, "keys"),
-    Library("keys_still", filled(KEYS, OF_KEYS="k"), INTERPOLATION, "keys"),
-    Library("no_power", filled(NTK, ALPHA="1.0", GROWN="base * alpha", OVER=""), NTK_AWARE, "without"),
-    Library("other_power", filled(NTK, ALPHA="8.0", GROWN="base * alpha ** ((dim - 2) / dim)", OVER=""), NTK_AWARE, "power"),
-    Library("both", filled(NTK, ALPHA="8.0", GROWN=f"base * alpha {GROWTH}", OVER=" / alpha"), NTK_AWARE, "divided"),
-    Library("ntk_function_no_power", filled(NTK_FUNCTION, GROWN="base * alpha"), NTK_AWARE, "without"),
-    Library("dynamic_no_power", filled(DYNAMIC, GROWN="grown"), "dynamic-ntk", "power"),
-    Library("yarn_short", filled(YARN, LONGER="1.0", OF_KEYS="turned(k, angles, self.mscale)"), "yarn", "attention factor"),
-    Library("yarn_function_short", filled(YARN_FUNCTION, LONGER="1.0"), "yarn", "attention factor"),
-    Library("yarn_short_keys", filled(YARN, LONGER=LENGTHENED, OF_KEYS="turned(k, angles)"), "yarn", "attention factor"),
-    Library("yarn_keys_from_0", filled(YARN, LONGER=LENGTHENED, OF_KEYS="turned(k, np.outer(np.arange(k.shape[-2]), self.omega), self.mscale)"), "yarn", "restart"),
-    Library("llama3_keys", filled(LLAMA3, OF_KEYS="turned(k, np.outer(positions, self.plain))"), "llama3", "keys"),
-)
+OF_SELF = GROWTH.replace("dim", "self.dim")
+FROM_0 = "turned(k, np.outer(np.arange(k.shape[-2]), self.omega))"
+OF_ROW_0 = "self.angles[: end - start_pos][:, None]"
+IGNORED, MULTIPLIED = "plain RoPE; factor was ignored", "frequencies multiplied by factor"
+KEYS_ARE_WRONG = "keys alone are wrong: matches "
+RESTARTED = f"{KEYS_ARE_WRONG}positions shifted by -3, so that they restart at 0"
+SHORT = "matches temperature none, the attention factor is missing"
+RIGHT = [
+    *of(
+        PI,
+        ("function", filled(FUNCTION, POSITIONS="positions / factor")),
+        ("unnamed", filled(UNNAMED, AT="positions / scaling_factor")),
+        ("by_keyword", filled(BY_KEYWORD, OF_KEYS="omega")),
+        ("default", filled(DIVIDED, POSITIONS="positions")),
+        ("keys", filled(KEYS, OF_KEYS="turned(k, np.outer(at, self.omega))")),
+        ("two_methods", filled(TWO_METHODS, OF_KEYS="self.omega")),
+        ("cache", filled(CACHE, OF_KEYS="at")),
+        ("tables", filled(TABLES, ROWS="np.arange(seq_len) / self.factor")),
+        ("complex", filled(COMPLEX, AT="/ scale_factor")),
+        ("dict", filled(DICT, OMEGA=f"{PLAIN} / factor")),
+        ("config", filled(CONFIG, OMEGA="omega / factor")),
+        ("by_config", filled(BY_CONFIG, OF_KEYS="turned(k, np.outer(at, self.omega))")),
+        ("module", filled(MODULE, SCALE="4.0", AT="positions / self.scale")),
+        ("multiplier", filled(MODULE, SCALE="1.0", AT="positions * self.scale")),
+    ),
+    *of(
+        NTK_AWARE,
+        ("alpha", filled(NTK, ALPHA="1.0", GROWN=f"base * alpha {GROWTH}", OVER="")),
+        ("ntk_by_default", filled(NTK_OF_LENGTH, DEFAULT="8.0", POWER="dim / (dim - 2)")),
+        ("ntk_function", filled(NTK_FUNCTION, GROWN=f"base * alpha {GROWTH}")),
+    ),
+    *of(DYNAMIC_NTK, ("dynamic", filled(DYNAMIC, GROWN=f"grown {OF_SELF}"))),
+    Library(
+        "of_rules", filled(OF_RULES, POWER="(self.dim / (self.dim - 2))"), f"{DYNAMIC_NTK} {PI}"
+    ),
+    *of(
+        "yarn",
+        ("yarn", filled(YARN, LONGER=LENGTHENED, OF_KEYS="turned(k, angles, self.mscale)")),
+        ("yarn_function", filled(YARN_FUNCTION, LONGER="0.1 * math.log(s) + 1")),
+        ("yarn_without_betas", filled(YARN_WITHOUT_BETAS, LONGER=LENGTHENED)),
+    ),
+    *of(
+        "llama3",
+        ("llama3", filled(LLAMA3, OF_KEYS="turned(k, np.outer(positions, self.omega))")),
+    ),
+    *of("rope", ("unrelated", UNRELATED), ("odd_but_static", STATIC)),
+]
+"""Right libraries. Of the last two, the factor is said to be not judged."""
+WRONG = [
+    *of(
+        PI,
+        ("function_ignores", filled(FUNCTION, POSITIONS="positions"), IGNORED),
+        ("whole", filled(FUNCTION, POSITIONS="positions // factor"), "cut to whole numbers"),
+        ("unnamed_multiplied", filled(UNNAMED, AT="positions * scaling_factor"), MULTIPLIED),
+        ("multiplied", filled(CLASS, OMEGA=f"{PLAIN} * factor", POSITIONS="positions"), MULTIPLIED),
+        ("twice", TWICE, "frequencies divided by factor twice"),
+        (
+            "exponent",
+            filled(CLASS, OMEGA="waves(dim, base ** (1 / factor))", POSITIONS="positions"),
+            "exponents divided by factor",
+        ),
+        ("shifted", filled(DIVIDED, POSITIONS="positions + 1"), "positions shifted by +1"),
+        ("other_way", filled(DIVIDED, POSITIONS="-positions"), "angles of the opposite sign"),
+        ("tables_multiplied", filled(TABLES, ROWS="np.arange(seq_len) * self.factor"), MULTIPLIED),
+        ("complex_multiplied", filled(COMPLEX, AT="* scale_factor"), MULTIPLIED),
+        ("module_multiplied", filled(MODULE, SCALE="4.0", AT="positions * self.scale"), MULTIPLIED),
+        ("dict_ignored", filled(DICT, OMEGA=PLAIN), IGNORED),
+        ("config_ignored", filled(CONFIG, OMEGA="omega"), IGNORED),
+        (
+            "keys_unscaled",
+            filled(KEYS, OF_KEYS="turned(k, np.outer(at, self.plain))"),
+            KEYS_ARE_WRONG + IGNORED,
+        ),
+        ("keys_from_0", filled(KEYS, OF_KEYS=FROM_0), RESTARTED),
+        (
+            "keys_still",
+            filled(KEYS, OF_KEYS="k"),
+            "keys alone are wrong: nothing is rotated",
+        ),
+        (
+            "by_config_keys",
+            filled(BY_CONFIG, OF_KEYS="turned(k, np.outer(at, self.plain))"),
+            KEYS_ARE_WRONG + IGNORED,
+        ),
+        (
+            "by_keyword_keys",
+            filled(BY_KEYWORD, OF_KEYS="waves(k.shape[-1], theta)"),
+            KEYS_ARE_WRONG + IGNORED,
+        ),
+        ("two_methods_keys", filled(TWO_METHODS, OF_KEYS="self.plain"), KEYS_ARE_WRONG + IGNORED),
+        ("cache_keys", filled(CACHE, OF_KEYS=OF_ROW_0), RESTARTED),
+    ),
+    *of(
+        NTK_AWARE,
+        (
+            "no_power",
+            filled(NTK, ALPHA="1.0", GROWN="base * alpha", OVER=""),
+            "the base times factor",
+        ),
+        (
+            "other_power",
+            filled(NTK, ALPHA="8.0", GROWN="base * alpha ** ((dim - 2) / dim)", OVER=""),
+            "to the power (d-2)/d",
+        ),
+        (
+            "divided_too",
+            filled(NTK, ALPHA="8.0", GROWN=f"base * alpha {GROWTH}", OVER=" / alpha"),
+            "divided by factor on top of the larger base",
+        ),
+        (
+            "function_no_power",
+            filled(NTK_FUNCTION, GROWN="base * alpha"),
+            "the base times factor",
+        ),
+    ),
+    *of(DYNAMIC_NTK, ("dynamic_no_power", filled(DYNAMIC, GROWN="grown"), "without the power")),
+    Library(
+        "one_of_rules", filled(OF_RULES, POWER="1"), f"{DYNAMIC_NTK} {PI}", "without the power"
+    ),
+    *of(
+        "yarn",
+        (
+            "yarn_short",
+            filled(YARN, LONGER="1.0", OF_KEYS="turned(k, angles, self.mscale)"),
+            SHORT,
+        ),
+        ("yarn_function_short", filled(YARN_FUNCTION, LONGER="1.0"), SHORT),
+        ("yarn_without_betas_short", filled(YARN_WITHOUT_BETAS, LONGER="1.0"), SHORT),
+        (
+            "yarn_keys_short",
+            filled(YARN, LONGER=LENGTHENED, OF_KEYS="turned(k, angles)"),
+            f"keys alone are wrong: {SHORT}",
+        ),
+        (
+            "yarn_keys_from_0",
+            filled(YARN, LONGER=LENGTHENED, OF_KEYS=FROM_0.replace("a))", "a), self.mscale)")),
+            RESTARTED,
+        ),
+    ),
+    *of(
+        "llama3",
+        (
+            "llama3_keys",
+            filled(LLAMA3, OF_KEYS="turned(k, np.outer(positions, self.plain))"),
+            f"{KEYS_ARE_WRONG}plain RoPE; the scaling is missing",
+        ),
+    ),
+]

@@ -215,7 +215,9 @@ def _settled(found: Found, call: str, right: Sequence[Fit]) -> bool:
         if fit.draft.call.name != call and {call, fit.draft.call.name} != both
         # a function may apply the tables of several makers
         if not ({call, fit.draft.call.name} <= {*SCALES} and takes_rule(found))
-        if found.is_class or found is fit.draft.parts[0] or not {call, fit.draft.call.name} <= rotary
+        if found.is_class
+        or found is fit.draft.parts[0]
+        or not {call, fit.draft.call.name} <= rotary
     )
 
 

@@ -63,8 +63,8 @@ def maker(found: Found, offered: Mapping[str, str], also: Collection[str] = ()) 
     if call is None:
         return None
     if "rule" in call.used:  # a dict is no key of a cache
-        text = call_text(name, found.parameters, offered, passed)
-        return text and Maker(f"module = {text.text}", (), (line,), text.used, text.left)
+        made = f"module = {name}{call.text.removeprefix(f'make_{found.named}')}"
+        return Maker(made, (), (line,), call.used, call.left)
     kept = 8 if max(lengths, default=0) <= LONG else 2
     setup = (f"make_{found.named} = lru_cache(maxsize={kept})({name})",)
     return Maker(f"module = {call.text}", setup, (line,), call.used, call.left)
@@ -95,7 +95,7 @@ def _needs_config(parameter: inspect.Parameter) -> bool:
 
 
 def own_config(found: Found) -> type | None:
-    """Return the class of the configuration that a class needs, if it is no model's of transformers.
+    """Return the class of the configuration that a class needs, if it is not of transformers.
 
     It is that of the annotation, or one of the same module whose name ends with Config.
     """

@@ -51,6 +51,8 @@ MARKS: Mapping[str, Collection[str]] = {
     "yarn": ["beta_fast", "beta_slow"],
 }
 """Roles of which a class of a scheme has at least one."""
+OF_LENGTHS = frozenset(["llama3", "yarn", "dynamic_ntk"])
+"""Calls that need the length of the texts of the training."""
 SPEAKS: Mapping[str, re.Pattern[str]] = {
     "llama3": re.compile("llama_?3|freq_factor|frequency_factor"),
     "yarn": re.compile("yarn|beta_(fast|slow)"),
@@ -90,9 +92,8 @@ def scaled_by(call: Call, found: Found) -> bool:
     marked = [name for name, marks in MARKS.items() if roles & {*marks}]
     if "factor" not in roles:
         return False
-    if call.name in MARKS or call.name == "dynamic_ntk":
-        if not {"trained", "own_length"} & roles:
-            return False
+    if call.name in OF_LENGTHS and not {"trained", "own_length"} & roles:
+        return False
     if call.name in MARKS:
         speaks = SPEAKS[call.name].search(found.named) and not marked
         return call.name in marked or bool(speaks)
@@ -192,7 +193,11 @@ def _grows_beyond(draft: Draft, length: int) -> bool:
     arguments = sample(draft.keywords)
     few, many = (
         draft.value(
-            {**arguments, "x": np.resize(arguments["x"], (1, rows, 32)), "positions": np.arange(rows)}
+            {
+                **arguments,
+                "x": np.resize(arguments["x"], (1, rows, 32)),
+                "positions": np.arange(rows),
+            }
         )
         for rows in (ROWS, length + length // 8 + ROWS)
     )

@@ -13,7 +13,10 @@ from posenc_conformance.commands.init.probes import PROBES
 from posenc_conformance.judge.misbehaviour import Misbehaviour
 
 QUERIES, KEYS, BOTH = "of_queries(", "of_keys(", "of_each("
-OF_Q_AND_K = ('of_both(lambda q, k: (turn_queries(q), turn_keys(k)), q, k,', 'of_queries(lambda q, k: (turn_queries(q), turn_keys(k)), x,')
+OF_Q_AND_K = (
+    "of_both(lambda q, k: (turn_queries(q), turn_keys(k)), q, k,",
+    "of_queries(lambda q, k: (turn_queries(q), turn_keys(k)), x,",
+)
 """The text of a call for queries and keys, and that for x."""
 IN_TURN = "rows are given as queries and as keys, and the results of both are judged in turn"
 KEYS_ALONE = "keys alone are wrong, so the adapter returns them in place of queries"

@@ -31,7 +31,7 @@ def nearest_scaled(parts: Sequence[Found], answers: Answers) -> Fit | None:
 
 def _is_meant(fit: Fit, rank: int) -> bool:
     if fit.cause == READ:
-        exact = "measured pairs" not in fit.mistake and rank == 0 or CUT in fit.mistake
+        exact = ("measured pairs" not in fit.mistake and rank == 0) or CUT in fit.mistake
         return fit.draft.call.name in READABLE and exact and not is_still(fit)
     vague = fit.cause in NO_EFFECT and are_vague(fit.draft.parts)
     return fit.cause != "" and not is_still(fit) and not vague
