@@ -62,12 +62,15 @@ def test_results_in_the_other_order_are_said(
     assert words in path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["two_makers", "ntk_beside"])
-def test_a_maker_of_another_scheme_is_listed(
-    folder: Path, name: str, capsys: pytest.CaptureFixture[str]
+def test_a_maker_of_another_scheme_is_listed_or_claimed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    written(folder, f"listed_{name}", mistaken.RIGHT[name])
+    written(folder, "listed_makers", mistaken.RIGHT["two_makers"])
     assert "RotaryEmbedding, then apply_rotary_pos_emb fits nothing" in capsys.readouterr().out
+    written(folder, "claimed_makers", mistaken.RIGHT["ntk_beside"])
+    said = capsys.readouterr().out
+    assert "rope: RotaryEmbedding, then apply_rotary_pos_emb behaves like half" in said
+    assert "ntk_aware: NTKRotaryEmbedding, then apply_rotary_pos_emb behaves like half" in said
 
 
 def test_a_maker_that_nothing_explains_is_said_first(

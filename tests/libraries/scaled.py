@@ -134,7 +134,7 @@ class LinearRotaryEmbedding(nn.Module):
         self.register_buffer("inv_freq", inv_freq)
 
     def forward(self, x, positions):
-        angles = torch.outer(AT, self.inv_freq)
+        angles = torch.outer(positions.double() AT self.scale, self.inv_freq)
         a, b = x.double().chunk(2, -1)
         c, s = angles.cos(), angles.sin()
         return torch.cat([a * c - b * s, b * c + a * s], -1).type_as(x)
@@ -236,6 +236,43 @@ class Llama3Rope:
     def __call__(self, q, k, positions):
         return turned(q, np.outer(positions, self.omega)), OF_KEYS
 """
+DERIVED = f"""{START}
+
+class LlamaRotaryEmbedding:
+    def __init__(self, dim, max_position_embeddings=2048, base=10000, scaling_factor=1.0):
+        self.dim, self.trained, self.base = dim, max_position_embeddings, base
+        self.scaling_factor, self.omega = scaling_factor, waves(dim, base)
+
+    def forward(self, x, position_ids):
+        emb = np.tile(position_ids[..., None] * self.omega, 2)
+        return np.cos(emb), np.sin(emb)
+
+
+class LlamaLinearScalingRotaryEmbedding(LlamaRotaryEmbedding):
+    def forward(self, x, position_ids):
+        return super().forward(x, position_ids AT self.scaling_factor)
+
+
+class LlamaDynamicNTKScalingRotaryEmbedding(LlamaRotaryEmbedding):
+    def forward(self, x, position_ids):
+        seq_len, omega, s = position_ids.max() + 1, self.omega, self.scaling_factor
+        if seq_len > self.trained:
+            grown = s * seq_len / self.trained - (s - 1)
+            omega = waves(self.dim, self.base * grown ** (self.dim / (self.dim - 2)))
+        else:
+            RESET
+        self.omega = omega
+        return super().forward(x, position_ids)
+
+
+def apply_rotary_pos_emb(q, k, cos, sin, unsqueeze_dim=1):
+    cos, sin = np.expand_dims(cos, unsqueeze_dim), np.expand_dims(sin, unsqueeze_dim)
+    def rotated(x):
+        a, b = np.split(x, 2, -1)
+        return (x * cos + np.concatenate([-b, a], -1) * sin).astype(x.dtype)
+    return rotated(q), rotated(k)
+"""
+"""Classes like those of transformers 4.40, of which the first takes a factor for the others."""
 OF_RULES = f"""{START}
 
 class Rotary:
@@ -367,6 +404,7 @@ def filled(source: str, **values: str) -> str:
 
 PLAIN = "waves(dim, base)"
 PI, NTK_AWARE, DYNAMIC_NTK = "position_interpolation", "ntk_aware", "dynamic_ntk"
+ALL_DERIVED = f"rope rope_query_key {PI} {DYNAMIC_NTK}"
 DIVIDED = filled(CLASS, OMEGA=f"{PLAIN} / factor")
 TWICE = filled(
     CLASS,
@@ -395,8 +433,8 @@ RIGHT = [
         ("dict", filled(DICT, OMEGA=f"{PLAIN} / factor")),
         ("config", filled(CONFIG, OMEGA="omega / factor")),
         ("by_config", filled(BY_CONFIG, OF_KEYS="turned(k, np.outer(at, self.omega))")),
-        ("module", filled(MODULE, SCALE="4.0", AT="positions / self.scale")),
-        ("multiplier", filled(MODULE, SCALE="1.0", AT="positions * self.scale")),
+        ("module", filled(MODULE, SCALE="4.0", AT="/")),
+        ("multiplier", filled(MODULE, SCALE="1.0", AT="*")),
     ),
     *of(
         NTK_AWARE,
@@ -407,6 +445,11 @@ RIGHT = [
     *of(DYNAMIC_NTK, ("dynamic", filled(DYNAMIC, GROWN=f"grown {OF_SELF}"))),
     Library(
         "of_rules", filled(OF_RULES, POWER="(self.dim / (self.dim - 2))"), f"{DYNAMIC_NTK} {PI}"
+    ),
+    Library(
+        "derived",
+        filled(DERIVED, AT="/", RESET="omega = waves(self.dim, self.base)"),
+        ALL_DERIVED,
     ),
     *of(
         "yarn",
@@ -438,7 +481,7 @@ WRONG = [
         ("other_way", filled(DIVIDED, POSITIONS="-positions"), "angles of the opposite sign"),
         ("tables_multiplied", filled(TABLES, ROWS="np.arange(seq_len) * self.factor"), MULTIPLIED),
         ("complex_multiplied", filled(COMPLEX, AT="* scale_factor"), MULTIPLIED),
-        ("module_multiplied", filled(MODULE, SCALE="4.0", AT="positions * self.scale"), MULTIPLIED),
+        ("module_multiplied", filled(MODULE, SCALE="4.0", AT="*"), MULTIPLIED),
         ("dict_ignored", filled(DICT, OMEGA=PLAIN), IGNORED),
         ("config_ignored", filled(CONFIG, OMEGA="omega"), IGNORED),
         (
@@ -491,6 +534,18 @@ WRONG = [
     *of(DYNAMIC_NTK, ("dynamic_no_power", filled(DYNAMIC, GROWN="grown"), "without the power")),
     Library(
         "one_of_rules", filled(OF_RULES, POWER="1"), f"{DYNAMIC_NTK} {PI}", "without the power"
+    ),
+    Library(
+        "derived_multiplied",
+        filled(DERIVED, AT="*", RESET="omega = waves(self.dim, self.base)"),
+        ALL_DERIVED,
+        MULTIPLIED,
+    ),
+    Library(
+        "derived_kept",
+        filled(DERIVED, AT="/", RESET="pass"),
+        ALL_DERIVED,
+        "the base of length 64, as left by another call",
     ),
     *of(
         "yarn",

@@ -8,8 +8,8 @@ from posenc_conformance.commands.init import rotary_drafts, table_drafts
 from posenc_conformance.commands.init.beside import is_of_own_tables, is_wrong
 from posenc_conformance.commands.init.calls import bias_drafts
 from posenc_conformance.commands.init.calls.patience import late_parts, late_words
-from posenc_conformance.commands.init.calls.scaled import SCALES, takes_rule
-from posenc_conformance.commands.init.calls.scaled_keys import with_keys_beside
+from posenc_conformance.commands.init.calls.scaled import SCALES, factors_of, takes_rule
+from posenc_conformance.commands.init.calls.scaled_keys import completed
 from posenc_conformance.commands.init.calls.wrong_scaling import in_order, nearest_scaled
 from posenc_conformance.commands.init.candidates import Found, Library
 from posenc_conformance.commands.init.counterparts import with_counterpart
@@ -246,11 +246,11 @@ def _concluded(
     for fit in right:
         name = fit.draft.call.name
         if name not in guessed.claims:
-            guessed.claims[name] = claimed(with_keys_beside(in_batches(fit)))
-        elif not {*fit.draft.parts} & {*guessed.claims[name].fit.draft.parts}:
+            guessed.claims[name] = claimed(completed(in_batches(fit)))
+        elif _is_another(fit, guessed.claims[name].fit):
             guessed.others.append(fit)
     _add_wrong_bias(guessed, answers)
-    _add_wrong_scaling(guessed, answers)
+    _add_wrong_scaling(guessed, answers, right)
     explained = {part for fit in right for part in fit.draft.parts}
     for part in tried:
         holds = part not in explained and part.is_class and _is_explained(part, explained)
@@ -270,6 +270,12 @@ def _concluded(
             guessed.claims[name] = claimed(closest)
     guessed.unknown = [each for each in guessed.unknown if not _is_explained(each, explained)]
     return _with_wrong(guessed)
+
+
+def _is_another(fit: Fit, judged: Fit) -> bool:
+    """Return whether a fit is of other code than a judged one, or of another scaling beside it."""
+    parts, others = fit.draft.parts, judged.draft.parts
+    return not {*parts} & {*others} or (parts[0] not in others and bool(factors_of(parts[:1])))
 
 
 def _with_wrong(guessed: Guess) -> Guess:
@@ -308,24 +314,33 @@ def _is_judged_with(fit: Fit, right: Sequence[Fit]) -> bool:
     return is_of_own_tables(fit) and any(applying in other.draft.parts for other in others)
 
 
-def _add_wrong_scaling(guessed: Guess, answers: Mapping[str, list[Answered]]) -> None:
-    """Claim a scaled scheme, in place of rope, of a class that is right only without a scaling.
+def _add_wrong_scaling(
+    guessed: Guess, answers: Mapping[str, list[Answered]], right: Sequence[Fit]
+) -> None:
+    """Claim a scaled scheme, in place of rope, of code that is right only without a scaling.
 
     It must be in one of the layouts that scaled schemes have. A class that is right by one rule may
     be wrong by another one that it takes.
     """
-    plain = guessed.claims.get("rope")
-    if plain is not None and plain.fit.combination.name in ("half", "interleaved"):
-        closest = nearest_scaled(plain.fit.draft.parts, answers)
-        if closest is not None and closest.draft.call.name not in guessed.claims:
-            guessed.claims[closest.draft.call.name] = claimed(with_keys_beside(closest))
-            guessed.claims.pop("rope", None)
+    plain = [fit for fit in right if fit.combination.name in ("half", "interleaved")]
+    for fit in [fit for fit in plain if fit.draft.call.name == "rope"]:
+        closest = nearest_scaled(fit.draft.parts, answers)
+        if closest is None:
+            continue
+        if closest.draft.call.name in guessed.claims:
+            guessed.near.append(closest)
+        else:
+            guessed.claims[closest.draft.call.name] = claimed(completed(closest))
+        if "rope" in guessed.claims and guessed.claims["rope"].fit.draft.parts == fit.draft.parts:
+            del guessed.claims["rope"]
+        own = fit.draft.parts
+        guessed.others = [each for each in guessed.others if each.draft.parts != own]
     for claim in [guessed.claims[name] for name in SCALES if name in guessed.claims]:
         parts = claim.fit.draft.parts
         left = {name: own for name, own in answers.items() if name not in guessed.claims}
         other = nearest_scaled(parts, left) if takes_rule(parts[0]) else None
         if other is not None:
-            guessed.claims[other.draft.call.name] = claimed(with_keys_beside(other))
+            guessed.claims[other.draft.call.name] = claimed(completed(other))
 
 
 def _is_explained(found: Found, explained: Collection[Found]) -> bool:
@@ -350,9 +365,9 @@ def _nearest(found: Found, answers: dict[str, list[Answered]]) -> Fit | None:
     for parts in dict.fromkeys(each.fit.draft.parts for group in own.values() for each in group):
         fit = nearest_scaled(parts, own)
         if fit is not None:
-            return with_keys_beside(fit)
+            return completed(fit)
     for name in in_order(found, own):
         fit = nearest(own[name])
         if fit is not None:
-            return with_keys_beside(fit)
+            return completed(fit)
     return None

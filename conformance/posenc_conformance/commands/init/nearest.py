@@ -25,8 +25,10 @@ NEAR_MASK = 0.25
 """The same for the share of wrong values in a mask; a mask by chance, or its inverse, has half."""
 
 
-def nearest(answers: Sequence[Answered]) -> Fit | None:
+def nearest(answers: Sequence[Answered], *, known: bool = False) -> Fit | None:
     """Return the fit that a mistake explains, known or read, else the nearest, if it is near.
+
+    With ``known``, results are not read, and the mistake has an id.
 
     A wrong guess of the layout of arrays looks like many mistakes, so the least errors come first.
     """
@@ -39,6 +41,8 @@ def nearest(answers: Sequence[Answered]) -> Fit | None:
     moving = next((fit for fit in named if fit.cause != UNROTATED), None)
     if moving is not None:
         return _usual(moving, named)
+    if known:
+        return None
     read = [fit for fit in map(_read, different[:MOST_READ]) if fit is not None]
     if read:
         return min(read, key=_strangeness)

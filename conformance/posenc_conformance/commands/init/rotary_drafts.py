@@ -21,6 +21,7 @@ from posenc_conformance.commands.init.calls.scaled import (
     BETWEEN_LONG_ONES,
     keywords_of,
     offered_to,
+    rank_of,
     scaled_by,
     shortened,
     whole,
@@ -88,7 +89,7 @@ Group = tuple[tuple[Found, ...], Iterator[Draft]]
 
 def scaled_groups(call: Call, found: Sequence[Found]) -> Iterator[Group]:
     """Yield drafts of a call of a scaled scheme with the candidates that have its parameters."""
-    scaled = [each for each in found if scaled_by(call, each)]
+    scaled = [each for each in found if scaled_by(call, each) and rank_of(call.name, each) < 2]
     appliers = [each for each in found if each not in scaled and not each.is_class]
     for parts, drafts in groups(call, [*scaled, *filter(_applies, appliers)]) if scaled else ():
         if parts[0] in scaled:
@@ -381,13 +382,15 @@ def _sources(call: Call, found: Found) -> Iterator[Source]:
             {"positions": at},
             {"length": "length"},
             {"length": "length", "x": sequence},
+            *_whole_sequences(call, at, array),
         ):
             common = {"dim": HEAD_DIM, "base": "base", "dropout": "0.0", **offered_to(call)}
             text = called(target, {**offered, **common})
             if text is None or not text.used & {"positions", "length", "x"}:
                 continue
             used = text.used | (made.used if made else frozenset())
-            if "length" in offered:
+            every = "length" in "".join(offered.values())
+            if every:
                 used |= {"length"}
             first = shortened(call, text.text)
             lines = [*([made.line] if made else []), *first, f"given = {text.text}"]
@@ -402,9 +405,18 @@ def _sources(call: Call, found: Found) -> Iterator[Source]:
                 left=(*text.left, *(made.left if made else ())),
                 notes=(BETWEEN_LONG_ONES,) if first else (),
             )
-            looked_at = _looked_at(call, found, source, by_positions="positions" in text.used)
+            by_positions = "positions" in text.used and not every
+            looked_at = _looked_at(call, found, source, by_positions=by_positions)
             if looked_at is not None:
                 yield looked_at
+
+
+def _whole_sequences(call: Call, at: str, array: str) -> list[Mapping[str, str]]:
+    """Return expressions for all positions of a sequence, from which code may read its length."""
+    if "length" not in call.parameters:
+        return []
+    whole = at.replace("positions", "np.arange(length)")
+    return [{"x": array, "positions": f"{whole}{axes}"} for axes in ("", "[None]")]
 
 
 def _looked_at(call: Call, found: Found, source: Source, by_positions: bool) -> Source | None:

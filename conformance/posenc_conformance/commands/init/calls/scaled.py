@@ -58,7 +58,7 @@ SPEAKS: Mapping[str, re.Pattern[str]] = {
     "yarn": re.compile("yarn|beta_(fast|slow)"),
     "dynamic_ntk": re.compile("dynamic"),
     "position_interpolation": re.compile(r"linear|interpol|(^|_)pi(_|$)"),
-    "ntk_aware": re.compile(r"^(?!.*dynamic).*(ntk|alpha|rescale)"),
+    "ntk_aware": re.compile(r"^(?!.*dynamic).*(ntk|rescale)"),
 }
 """Words for each scheme in names of parts and of their parameters."""
 VAGUE = frozenset(["scale", "s", "alpha", "scaling"])
@@ -103,12 +103,14 @@ def scaled_by(call: Call, found: Found) -> bool:
 def rank_of(name: str, found: Found) -> int:
     """Return how far a candidate's names are from a scaled scheme: they say it, none, or another.
 
-    It is 0, 1 or 2.
+    It is 0, 1 or 2. A base that is called NTK may grow with the length, too.
     """
     words = [found.named, *(each.name.lower() for each in parameters_of(found))]
     said = {each for each, speaks in SPEAKS.items() if any(map(speaks.search, words))}
     said -= {"ntk_aware"} if "dynamic_ntk" in said or said & {*MARKS} else set()
     said = said & {*MARKS} or said
+    if name == "dynamic_ntk" and "ntk_aware" in said:
+        return 1
     return 0 if name in said else 2 if said else 1
 
 

@@ -3,6 +3,7 @@
 No call of the spec has both, so the method for x is judged with results for queries and for keys.
 """
 
+from contextlib import suppress
 from dataclasses import replace
 
 from posenc_conformance.commands.init.calls.scaled import SCALES
@@ -23,28 +24,34 @@ KEYS_ALONE = "keys alone are wrong, so the adapter returns them in place of quer
 UNJUDGED = "NOT JUDGED: keys, since queries are wrong"
 
 
-def with_keys_beside(fit: Fit) -> Fit:
-    """Return the fit of a scaled rotation with results for queries and keys.
+def completed(fit: Fit) -> Fit:
+    """Return the fit of a scaled rotation that was compared with every probe, and with its keys.
 
-    If keys alone are wrong, it has the results for keys, and says what is wrong with them. It is as
-    it was if the call takes no keys.
+    If a later probe shows that it is wrong, it says so. If keys alone are wrong, it has the results
+    for keys, and says what is wrong with them. A fit of another call is as it was.
     """
     if fit.draft.call.name not in SCALES:
         return fit
     fit = fit if takes_keys(fit) else _with_method_for_keys(fit)
+    fit = (_first_wrong(fit) or fit) if fit.right else fit
     if not takes_keys(fit):
         return fit
     if not fit.right:
         return _noted(fit, UNJUDGED)
-    keys = _returning(fit, KEYS, KEYS_ALONE)
-    for number in range(len(PROBES[fit.draft.call.name](fit.base))):
-        try:
-            seen = compared(keys, number)
-        except Misbehaviour as problem:
-            return _noted(fit, f"NOT JUDGED: keys, since {str(problem).splitlines()[0][:120]}")
-        if seen.mistake:
-            return replace(seen, mistake=f"keys alone are wrong: {seen.mistake}")
+    wrong = _first_wrong(_returning(fit, KEYS, KEYS_ALONE))
+    if wrong is not None:
+        return replace(wrong, mistake=f"keys alone are wrong: {wrong.mistake}")
     return _returning(fit, BOTH, IN_TURN)
+
+
+def _first_wrong(fit: Fit) -> Fit | None:
+    """Return the fit with the first probe for which it is wrong; None if there is none."""
+    for number in range(len(PROBES[fit.draft.call.name](fit.base))):
+        with suppress(Misbehaviour):
+            seen = compared(fit, number)
+            if seen.mistake:
+                return seen
+    return None
 
 
 def takes_keys(fit: Fit) -> bool:

@@ -23,7 +23,7 @@ def nearest_scaled(parts: Sequence[Found], answers: Answers) -> Fit | None:
     ranks = {name: rank_of(name, parts[0]) for name in SCALES if name in answers}
     for name in sorted(ranks, key=lambda name: ranks[name]):
         own = [each for each in answers[name] if each.fit.draft.parts == tuple(parts)]
-        fit = nearest(own) if ranks[name] < 2 else None
+        fit = nearest(own, known=name not in READABLE) if ranks[name] < 2 else None
         if fit is not None and _is_meant(fit, ranks[name]):
             return fit
     return None
@@ -33,8 +33,14 @@ def _is_meant(fit: Fit, rank: int) -> bool:
     if fit.cause == READ:
         exact = ("measured pairs" not in fit.mistake and rank == 0) or CUT in fit.mistake
         return fit.draft.call.name in READABLE and exact and not is_still(fit)
-    vague = fit.cause in NO_EFFECT and are_vague(fit.draft.parts)
-    return fit.cause != "" and not is_still(fit) and not vague
+    ignored = fit.cause in NO_EFFECT and _may_ignore(fit.draft.parts)
+    return fit.cause != "" and not is_still(fit) and not ignored
+
+
+def _may_ignore(parts: Sequence[Found]) -> bool:
+    """Return whether parts may ignore what looks like a factor: vague, or for classes derived."""
+    derived = parts[0].is_class and parts[0].value.__subclasses__()
+    return bool(derived) or are_vague(parts)
 
 
 def in_order(found: Found, answers: Answers) -> list[str]:
