@@ -3,7 +3,7 @@
 import inspect
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from posenc_conformance.commands.init.calls.scaled import (
     shortened,
     whole,
 )
+from posenc_conformance.commands.init.calls.sources import Source, table_texts, whole_sequences
 from posenc_conformance.commands.init.candidates import Found
 from posenc_conformance.commands.init.draft import (
     ARRAY,
@@ -42,7 +43,7 @@ from posenc_conformance.commands.init.draft import (
     imported,
 )
 from posenc_conformance.commands.init.making import Target, callables, called, has_own_length, maker
-from posenc_conformance.commands.init.orders import exchange, orders
+from posenc_conformance.commands.init.orders import exchange
 from posenc_conformance.commands.init.probes import SAMPLE, sample
 from posenc_conformance.commands.init.roles import NAMES, CallText, has, takes_width
 from posenc_conformance.judge.arrays import to_numpy
@@ -63,25 +64,6 @@ NO_CALL = CallText("", frozenset())
 SHARE = f"np.nextafter({HEAD_DIM} / x.shape[-1], 1)"
 """The part of a head that is rotated; its product with the size is not below a whole number."""
 FLOAT32 = {"torch": "torch.float32", "jax": "jnp.float32", "numpy": "np.float32"}
-
-
-@dataclass(frozen=True)
-class Source:
-    """Code that assigns tables of angles to the name ``given``."""
-
-    parts: tuple[Found, ...]
-    imports: tuple[str, ...]
-    setup: tuple[str, ...]
-    lines: tuple[str, ...]
-    used: frozenset[str]
-    tables: int
-    """Number of tables; 0 for a single one that is not in a tuple."""
-    index: str = ""
-    """The index that takes the rows of positions from a table."""
-    left: tuple[str, ...] = ()
-    """Names of optional parameters that are not passed."""
-    notes: tuple[str, ...] = ()
-    """Findings on the tables, as text."""
 
 
 Group = tuple[tuple[Found, ...], Iterator[Draft]]
@@ -382,7 +364,7 @@ def _sources(call: Call, found: Found) -> Iterator[Source]:
             {"positions": at},
             {"length": "length"},
             {"length": "length", "x": sequence},
-            *_whole_sequences(call, at, array),
+            *whole_sequences(call, at, array),
         ):
             common = {"dim": HEAD_DIM, "base": "base", "dropout": "0.0", **offered_to(call)}
             text = called(target, {**offered, **common})
@@ -409,14 +391,6 @@ def _sources(call: Call, found: Found) -> Iterator[Source]:
             looked_at = _looked_at(call, found, source, by_positions=by_positions)
             if looked_at is not None:
                 yield looked_at
-
-
-def _whole_sequences(call: Call, at: str, array: str) -> list[Mapping[str, str]]:
-    """Return expressions for all positions of a sequence, from which code may read its length."""
-    if "length" not in call.parameters:
-        return []
-    whole = at.replace("positions", "np.arange(length)")
-    return [{"x": array, "positions": f"{whole}{axes}"} for axes in ("", "[None]")]
 
 
 def _looked_at(call: Call, found: Found, source: Source, by_positions: bool) -> Source | None:
@@ -450,25 +424,8 @@ def pairs(call: Call, source: Source, apply: Found) -> Iterator[Draft]:
     )
     for each in (*entire, source):
         for form in FORMS:
-            for names, tables in _table_texts(each, form, apply):
+            for names, tables in table_texts(each, form, apply):
                 yield from _applied(call, each, apply, names, tables)
-
-
-def _table_texts(
-    source: Source, form: str, apply: Found
-) -> Iterator[tuple[tuple[str, ...], Mapping[str, str]]]:
-    taken = f"{source.index}{form}"
-    if source.tables >= 2:
-        more = ", *_" if source.tables > 2 else ""
-        for first, second in orders(source.parts, apply):
-            lines = (f"{first}, {second}{more} = given",)
-            yield lines, {"cos": f"cos{taken}", "sin": f"sin{taken}"}
-        yield (), {"table": f"given[0]{taken}", "scale": "given[1]"}
-        yield (), {"table": f"given[0]{taken}"}
-        both = "given" if not taken else f"tuple(each{taken} for each in given[:2])"
-        yield (), {"table": both}
-    else:
-        yield (), {"table": f"given{taken}"}
 
 
 def _applied(
