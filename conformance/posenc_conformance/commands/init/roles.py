@@ -81,7 +81,7 @@ ROLES: Mapping[str, str] = {
     "beta_slow": "beta_slow",
     "trained": "original_max_position_embeddings original_max_position old_context_len "
     "original_max_seq_len original_context_len original_context_length orig_max_position "
-    "initial_context_length",
+    "initial_context_length original original_length trained_length train_length",
     "own_length": "max_position_embeddings max_position max_positions max_seq_len max_seq_length "
     "max_len",
 }
