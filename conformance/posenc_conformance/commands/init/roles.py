@@ -10,7 +10,7 @@ ROLES: Mapping[str, str] = {
     "d_head dmodel embed_dim embedding_dim emb_dim "
     "embedding_size hidden_size hidden_dim n_embd n_embed n_state channels org_channels "
     "out_channels num_channels dims d size features num_features kv_channels rotary_dim rot_dim "
-    "rotary_embed_dim n_elem num_pos_feats embed_size model_dim",
+    "rotary_embed_dim n_elem num_pos_feats embed_size model_dim demb d_emb",
     "rotary": "rotary_dim rot_dim rotary_embed_dim rotary_ndims",
     "share": "rotary_pct rotary_percent rotary_percentage rotary_fraction rotary_ratio "
     "rope_pct rope_percent rope_fraction partial_rotary_factor partial_rotary",
@@ -27,7 +27,7 @@ ROLES: Mapping[str, str] = {
     "key_positions": "k_positions key_positions k_pos pos_k positions_k k_position_ids "
     "key_position_ids position_ids_k",
     "positions": "q_positions query_positions q_pos pos_q positions_q q_position_ids "
-    "query_position_ids position_ids_q positions position_ids pos_ids pos position input_pos "
+    "query_position_ids position_ids_q positions position_ids pos_ids pos position pos_seq input_pos "
     "timesteps timestep time times t ids indices index offsets pos_idx token_positions x",
     "offset": "offset offset_pos position_offset pos_offset start_pos start_position start "
     "past_length past_len past_seq_len past_key_values_length cache_position cache_len "
@@ -45,9 +45,12 @@ ROLES: Mapping[str, str] = {
     "scale": "scale",
     "heads": "heads num_heads n_heads num_attention_heads n_head nheads h nhead total_heads "
     "attn_heads attention_heads",
-    "q_len": "i q_len n_queries query_length qlen query_len len_q seq_len_q target_length",
-    "k_len": "j k_len kv_len kv_length kv_seq_len n_keys key_length klen key_len len_k "
-    "seq_len_k source_length seq_len seq_length length max_len max_seq_len sequence_length seq "
+    "q_len": "i q_len n_queries num_queries query_length q_length qlen query_len len_q l_q lq nq "
+    "q_seq_len seq_len_q seqlen_q q_seqlen query_seq_len query_sequence_length q_sequence_length "
+    "target_length tgt_len",
+    "k_len": "j k_len kv_len kv_length kv_seq_len n_keys num_keys key_length k_length klen key_len "
+    "len_k l_k lk nk k_seq_len seq_len_k seqlen_k k_seqlen key_seq_len key_sequence_length "
+    "k_sequence_length kv_sequence_length source_length src_len seq_len seq_length length max_len max_seq_len sequence_length seq "
     "seqlen context_length n maxpos max_length size t s l",
     "bias_table": "table bias_table weight weights embedding relative_attention_bias "
     "rel_pos_bias_table embeddings emb bias values",
@@ -57,8 +60,10 @@ ROLES: Mapping[str, str] = {
     "stride": "stride",
     "block_size": "block_size block block_len blocksize",
     "summary": "summary",
-    "height": "h height grid_h grid_height rows",
-    "width": "w width grid_w grid_width cols columns",
+    "height": "h height grid_h grid_height grid_size_h grid_h_size n_rows num_rows nrows rows win_h "
+    "window_h window_height",
+    "width": "w width grid_w grid_width grid_size_w grid_w_size n_cols num_cols ncols cols columns "
+    "win_w window_w window_width",
     "mask": "attention_mask attn_mask padding_mask key_padding_mask mask",
     "scores": "scores attn_scores attention_scores logits attn_logits attention_logits dots "
     "qk_dots sim qk attn attn_weights",
@@ -69,6 +74,7 @@ ROLES: Mapping[str, str] = {
     "causal": "causal is_causal is_decoder",
     "num_buckets": "num_buckets n_buckets buckets relative_attention_num_buckets",
     "max_distance": "max_distance relative_attention_max_distance max_dist",
+    "batch": "bsz batch batch_size",
     "dropout": "dropout dropout_p dropout_prob drop dropout_rate p p_drop",
     "config": "config cfg",
     "factor": "factor scaling_factor scale_factor rope_factor rope_scaling_factor "
@@ -122,6 +128,8 @@ PASSED_IF_OPTIONAL = frozenset(
     }
 )
 Roles = frozenset[str]
+SMALLEST_SIZE = 4
+"""A default below is none of a number of channels: it may be that of an axis."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +172,7 @@ def call_text(
     """Return a call that fills each parameter by its role; None if one remains unknown.
 
     ``offered`` has an expression for each role, the preferred roles first. Optional parameters keep
-    their defaults unless their role is in ``passed``.
+    their defaults unless their role is in ``passed``, or the default is a number of channels.
     """
     kinds = inspect.Parameter
     written: list[str] = []
@@ -179,7 +187,7 @@ def call_text(
         required = parameter.default is kinds.empty
         if role is None and required:
             return None
-        if role is None or not (required or role in passed):
+        if role is None or not (required or role in passed or _has_own_size(parameter, role)):
             by_keyword = True
             left.append(parameter.name)
             continue
@@ -188,3 +196,9 @@ def call_text(
         by_keyword = by_keyword or keyword or parameter.kind is kinds.KEYWORD_ONLY
         written.append(f"{parameter.name}={offered[role]}" if by_keyword else offered[role])
     return CallText(f"{function}({', '.join(written)})", frozenset(used), tuple(left))
+
+
+def _has_own_size(parameter: inspect.Parameter, role: str) -> bool:
+    """Return whether the default of a parameter is a number of channels, which no probe has."""
+    default = parameter.default
+    return role == "dim" and type(default) is int and default >= SMALLEST_SIZE

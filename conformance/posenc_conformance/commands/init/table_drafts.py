@@ -68,9 +68,10 @@ def _encodings(call: Call, found: Found) -> Iterator[Draft]:
     A parameter that a library calls a base may be another number.
     """
     name = "max_period" if call.name == "timestep" else "base"
-    yield from _encodings_with(call, found, {"dim": "dim", "dropout": "0.0", "base": name})
+    common = {"dim": "dim", "dropout": "0.0", "batch": "1"}
+    yield from _encodings_with(call, found, {**common, "base": name})
     if has(found.parameters, "base"):
-        yield from _encodings_with(call, found, {"dim": "dim", "dropout": "0.0"})
+        yield from _encodings_with(call, found, common)
 
 
 def _encodings_with(call: Call, found: Found, common: Mapping[str, str]) -> Iterator[Draft]:
@@ -100,6 +101,7 @@ def _encodings_with(call: Call, found: Found, common: Mapping[str, str]) -> Iter
             {"x": zeros.format("1, length, dim"), "positions": at},
             {"x": zeros.format("1, len(positions), dim"), "positions": f"{at}[None]"},
             {"positions": at},
+            *({"positions": f"{at}.float()"},) * (found.framework == "torch"),
             {"positions": f"{at}[None]"},
             {"length": "length"},
             {"positions": "length"},  # a number of positions may have their name
