@@ -21,6 +21,7 @@ from warnings import catch_warnings, simplefilter
 
 from posenc_conformance.adapters.packages import bare_package
 from posenc_conformance.commands.init.calls.patience import LATE_IMPORT, NotReturned, starting
+from posenc_conformance.commands.init.roles import has
 from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.registry import load_all
 
@@ -163,7 +164,11 @@ def library(name: str) -> Library | None:
             raise UserError(f"{target} cannot be imported: {reason}", "install what it needs")
     everything = list(_of_modules(modules))
     named = {name for scheme in load_all() for name in scheme.calls if "_" in name}
-    candidates = [each for each in everything if LOOKS.search(each.told) or each.named in named]
+    candidates = [
+        each
+        for each in everything
+        if LOOKS.search(each.told) or each.named in named or _is_limited_mask(each)
+    ]
     by_form = tuple(each for each in everything if each not in candidates and _turns(each))
     listed = [each for each in everything if each not in candidates]
     if attribute:
@@ -362,6 +367,13 @@ def _turns(found: Found) -> bool:
     if found.is_class:
         return bool(_turning_methods(found.value))
     return not ACTS.search(found.named) and turns(found.parameters)
+
+
+def _is_limited_mask(found: Found) -> bool:
+    """Return whether a function makes a mask of a length, with a window or chunks."""
+    given = found.parameters
+    limited = has(given, "window") or has(given, "chunk_size")
+    return not found.is_class and "mask" in found.named and limited and has(given, "k_len")
 
 
 def turns(parameters: Iterable[inspect.Parameter]) -> bool:

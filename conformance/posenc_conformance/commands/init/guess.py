@@ -7,6 +7,12 @@ from dataclasses import dataclass, field, replace
 from posenc_conformance.commands.init import rotary_drafts, table_drafts
 from posenc_conformance.commands.init.beside import is_of_own_tables, is_wrong
 from posenc_conformance.commands.init.calls import bias_drafts
+from posenc_conformance.commands.init.calls.limited_masks import (
+    CERTAIN_LIMITS,
+    calls_of,
+    is_limited,
+    told_once,
+)
 from posenc_conformance.commands.init.calls.patience import late_parts, late_words
 from posenc_conformance.commands.init.calls.scaled import SCALES, factors_of, takes_rule
 from posenc_conformance.commands.init.calls.scaled_keys import completed
@@ -119,6 +125,7 @@ def guess(library: Library, schemes: Sequence[str] = ()) -> Guess:
             if _is_asked(entry, library.asked)
             or re.search(hint, entry.told)
             or (name in ("rope", *SCALES) and entry in library.by_form)
+            or is_limited(entry, name)
             if not _settled(entry, name, right)
         ]
         for fit, others in _tried(scheme, call, looking, library.asked):
@@ -213,6 +220,7 @@ def _settled(found: Found, call: str, right: Sequence[Fit]) -> bool:
         found in fit.draft.parts
         for fit in right
         if fit.draft.call.name != call and {call, fit.draft.call.name} != both
+        if not {call, fit.draft.call.name} <= calls_of(found)
         # a function may apply the tables of several makers
         if not ({call, fit.draft.call.name} <= {*SCALES} and takes_rule(found))
         if found.is_class
@@ -241,7 +249,7 @@ def _concluded(
     right: Sequence[Fit], answers: dict[str, list[Answered]], tried: Sequence[Found], asked: str
 ) -> Guess:
     late = late_parts()
-    right = [fit for fit in right if not _is_judged_with(fit, right)]
+    right = [*told_once([fit for fit in right if not _is_judged_with(fit, right)])]
     guessed = Guess(late=late_words(late) if late else "")
     for fit in right:
         name = fit.draft.call.name
@@ -250,6 +258,7 @@ def _concluded(
         elif _is_another(fit, guessed.claims[name].fit):
             guessed.others.append(fit)
     _add_wrong_bias(guessed, answers)
+    _add_wrong_mask(guessed, answers)
     _add_wrong_scaling(guessed, answers, right)
     explained = {part for fit in right for part in fit.draft.parts}
     for part in tried:
@@ -305,6 +314,18 @@ def _add_wrong_bias(guessed: Guess, answers: Mapping[str, list[Answered]]) -> No
     closest = nearest(own)
     if closest is not None:
         guessed.claims["alibi_bias"] = claimed(closest)
+
+
+def _add_wrong_mask(guessed: Guess, answers: Mapping[str, list[Answered]]) -> None:
+    """Claim the nearest mask with a limit of a function that is right only without the limit."""
+    right = [*guessed.claims.values()]
+    for claim in right:
+        parts = claim.fit.draft.parts
+        for name in sorted(calls_of(parts[-1]) & CERTAIN_LIMITS - {*guessed.claims}):
+            own = [each for each in answers.get(name, []) if each.fit.draft.parts == parts]
+            closest = nearest(own)
+            for fit in told_once([claim.fit, closest]) if closest else ():
+                guessed.claims[fit.draft.call.name] = claimed(fit)
 
 
 def _is_judged_with(fit: Fit, right: Sequence[Fit]) -> bool:

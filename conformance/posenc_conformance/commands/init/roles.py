@@ -50,8 +50,8 @@ ROLES: Mapping[str, str] = {
     "target_length tgt_len",
     "k_len": "j k_len kv_len kv_length kv_seq_len n_keys num_keys key_length k_length klen key_len "
     "len_k l_k lk nk k_seq_len seq_len_k seqlen_k k_seqlen key_seq_len key_sequence_length "
-    "k_sequence_length kv_sequence_length source_length src_len seq_len seq_length length max_len max_seq_len sequence_length seq "
-    "seqlen context_length n maxpos max_length size t s l",
+    "k_sequence_length kv_sequence_length source_length src_len seq_len seq_length length max_len "
+    "max_seq_len sequence_length seq seqlen context_length n maxpos max_length size t s l",
     "bias_table": "table bias_table weight weights embedding relative_attention_bias "
     "rel_pos_bias_table embeddings emb bias values",
     "window": "window window_size w win window_length sliding_window attention_window local_window",

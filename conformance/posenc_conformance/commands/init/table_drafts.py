@@ -49,6 +49,9 @@ MASKS = (
     "bigbird_mask",
     "fixed_mask",
 )
+MASKED = {"q_len": 4, "k_len": 12, "window": 2, "dilation": 2, "chunk_size": 2, "stride": 2}
+MASKED |= {"block_size": 2, "summary": 1}
+"""Arguments with which it is seen whether a mask has a row for each query."""
 ZERO_ALLOWS = "the mask is 0 or False where attention is allowed, so the adapter inverts it"
 ORDERS = {"bsd": "1, {}, dim", "sbd": "{}, 1, dim"}
 """The axes of a batch of one sequence, by their letters."""
@@ -276,9 +279,20 @@ def _masks(call: Call, found: Found) -> Iterator[Draft]:
     offered = {name: name for name in call.arguments}
     if found.is_class:
         return
-    text = called(next(callables(found)), offered)
-    if text is None or not {"k_len", *call.arguments} - {"q_len"} <= text.used:
-        return
+    own = {name: name for name in call.arguments if name != "q_len"}
+    after = {**own, "k_len": "q_len", "offset": "k_len - q_len"}
+    for given, needed in ((after, {*after}), (offered, {*own})):
+        text = called(next(callables(found)), given)
+        if text is None or not needed <= text.used:
+            continue
+        drafts = list(_forms_of_mask(call, found, text))
+        yield from drafts
+        sample = {name: MASKED[name] for name in call.arguments}
+        if given is after and drafts[0].value(sample) is not None:
+            return  # without its offset, a call that ignores it would look right
+
+
+def _forms_of_mask(call: Call, found: Found, text: CallText) -> Iterator[Draft]:
     lines = [f"mask = to_numpy({text.text})"]
     for shape, limit in FORMS_OF_MASK.items():
         for test, notes in (("!= 0", ()), ("== 0", (ZERO_ALLOWS,))):
