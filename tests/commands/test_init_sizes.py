@@ -65,7 +65,32 @@ def causal_mask(Q, K):
     first = FIRST
     return np.arange(K)[None] <= first + np.arange(Q)[:, None]
 """
+WINDOW = """
+import numpy as np
+
+def get_relative_position_index(SIZES):
+    UNPACK
+    places = np.stack(np.meshgrid(np.arange(win_h), np.arange(win_w), indexing="ij"))
+    flat = places.reshape(2, -1)
+    apart = flat[:, :, None] - flat[:, None, :]
+    return (apart[0] + win_h - 1) * (2 * STEP - 1) + apart[1] + win_w - 1
+"""
+PAIR = {"SIZES": "window_size", "UNPACK": "win_h, win_w = window_size"}
+TWO = {"SIZES": "win_h, win_w", "UNPACK": "pass"}
+ABBREVIATED = """
+import numpy as np
+
+def generate_original_PE(length, d_model):
+    places = np.arange(length)[:, None]
+    table = np.zeros((length, d_model))
+    table[:, 0::2] = np.sin(places * BASE ** (-np.arange(0, d_model, 2) / d_model))
+    table[:, 1::2] = np.cos(places * BASE ** (-np.arange(0, d_model, 2) / d_model))
+    return table
+"""
 RIGHT = {
+    "a pair": (WINDOW, {**PAIR, "STEP": "win_w"}, "swin"),
+    "two sizes": (WINDOW, {**TWO, "STEP": "win_w"}, "swin"),
+    "abbreviated": (ABBREVIATED, {"BASE": "10000.0"}, "paper"),
     "grid": (GRID, {"FIRST": "columns", "SECOND": "rows"}, "mae"),
     "sinusoids": (SINUSOIDS, {"COSINE": "np.cos", "SINE": "np.sin"}, "paper"),
     "times": (OF_TIMES, {"PLACES": "pos_seq", "BATCH": "bsz=None"}, "concat"),
@@ -79,6 +104,9 @@ RIGHT = {
     "lengths": (MASK, {"FIRST": "K - Q", "Q": "tgt_len", "K": "src_len"}, "end"),
 }
 WRONG = {
+    "a pair": (WINDOW, {**PAIR, "STEP": "win_h"}, "rows between offsets one apart in height"),
+    "two sizes": (WINDOW, {**TWO, "STEP": "win_h"}, "rows between offsets one apart in height"),
+    "abbreviated": (ABBREVIATED, {"BASE": "1000.0"}, "matches base 1000; 10000 was asked for"),
     "grid": (GRID, {"FIRST": "columns", "SECOND": "columns"}, ""),
     "sinusoids": (SINUSOIDS, {"COSINE": "np.sin", "SINE": "np.cos"}, "sine and cosine swapped"),
     "times": (OF_TIMES, {"PLACES": "pos_seq + 1", "BATCH": "bsz=None"}, "was claimed"),

@@ -31,7 +31,8 @@ LOOKS = re.compile(
     r"position_bucket|time_?step|time_?emb|"
     r"(window|sliding|local|causal|chunk|dilat|stride|big_?bird|fixed).*mask|"
     r"mask.*(window|causal|chunk|dilat|stride|big_?bird)|sliding_window|dilated_window|"
-    r"compute_bias|position_ids"
+    r"compute_bias|position_ids|(rel|relative)_?pos(ition)?s?_(index|indices|idx)|"
+    r"(^|_)pe($|_)|pe_?[12]d$"
 )
 NAMES_ONE = re.compile(
     r"position(?!_?wise)|(rel|relative)_?shift|axial|freqs|rope|rotary|(^|_)t_xy$|window_bias|rel_attn"

@@ -121,6 +121,11 @@ def sincos_2d(base: float = BASE) -> list[Arguments]:
     ]
 
 
+def relative_table_2d_rows(base: float = BASE) -> list[Arguments]:
+    """Return windows of patches that are no squares, one higher and one wider."""
+    return [{"height": 5, "width": 3}, {"height": 2, "width": 4}]
+
+
 def alibi_slopes(base: float = BASE) -> list[Arguments]:
     """Return arguments with head counts that are no power of two, and with one that is."""
     return [{"heads": 6}, {"heads": 8}, {"heads": 20}]
@@ -209,6 +214,7 @@ PROBES = {
     "sinusoidal": sinusoidal,
     "timestep": timestep,
     "sincos_2d": sincos_2d,
+    "relative_table_2d_rows": relative_table_2d_rows,
     "alibi_slopes": alibi_slopes,
     "alibi_bias": alibi_bias,
     "t5_bucket": t5_bucket,

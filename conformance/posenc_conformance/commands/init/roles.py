@@ -27,8 +27,8 @@ ROLES: Mapping[str, str] = {
     "key_positions": "k_positions key_positions k_pos pos_k positions_k k_position_ids "
     "key_position_ids position_ids_k",
     "positions": "q_positions query_positions q_pos pos_q positions_q q_position_ids "
-    "query_position_ids position_ids_q positions position_ids pos_ids pos position pos_seq input_pos "
-    "timesteps timestep time times t ids indices index offsets pos_idx token_positions x",
+    "query_position_ids position_ids_q positions position_ids pos_ids pos position pos_seq "
+    "input_pos timesteps timestep time times t ids indices index offsets pos_idx token_positions x",
     "offset": "offset offset_pos position_offset pos_offset start_pos start_position start "
     "past_length past_len past_seq_len past_key_values_length cache_position cache_len "
     "cache_length seqlen_offset seq_offset cur_pos current_pos",
@@ -60,10 +60,10 @@ ROLES: Mapping[str, str] = {
     "stride": "stride",
     "block_size": "block_size block block_len blocksize",
     "summary": "summary",
-    "height": "h height grid_h grid_height grid_size_h grid_h_size n_rows num_rows nrows rows win_h "
-    "window_h window_height",
-    "width": "w width grid_w grid_width grid_size_w grid_w_size n_cols num_cols ncols cols columns "
-    "win_w window_w window_width",
+    "height": "h height grid_h grid_height grid_size_h grid_h_size n_rows num_rows nrows rows "
+    "win_h window_h window_height",
+    "width": "w width grid_w grid_width grid_size_w grid_w_size n_cols num_cols ncols cols "
+    "columns win_w window_w window_width",
     "mask": "attention_mask attn_mask padding_mask key_padding_mask mask",
     "scores": "scores attn_scores attention_scores logits attn_logits attention_logits dots "
     "qk_dots sim qk attn attn_weights",

@@ -253,6 +253,23 @@ def _grids(call: Call, found: Found) -> Iterator[Draft]:
             yield replace(draft, notes=notes)
 
 
+def _rows_of_window(call: Call, found: Found) -> Iterator[Draft]:
+    """Yield drafts of functions that take both sizes of a window, or a pair of them."""
+    if found.is_class:
+        return
+    pair = "(height, width)"
+    for offered in ({"height": "height", "width": "width"}, {"window": pair}, {"grid": pair}):
+        text = called(next(callables(found)), offered)
+        if text is not None and {*offered} <= text.used:
+            lines = [
+                f"rows = to_numpy({text.text})",
+                "tokens = math.isqrt(rows.size)",
+                "return rows.reshape(tokens, tokens)",
+            ]
+            draft = draft_of(call, found, None, lines, (), text.left)
+            yield replace(draft, imports=(*draft.imports, "import math"))
+
+
 def _slopes(call: Call, found: Found) -> Iterator[Draft]:
     made = maker(found, {"heads": "heads"}) if found.is_class else None
     if made is not None:
@@ -350,6 +367,7 @@ DRAFTS = {
     "sinusoidal": _encodings,
     "timestep": _encodings,
     "sincos_2d": _grids,
+    "relative_table_2d_rows": _rows_of_window,
     "alibi_slopes": _slopes,
     "t5_bucket": _buckets,
     **dict.fromkeys(MASKS, _masks),
