@@ -18,7 +18,7 @@ from posenc_conformance.commands.cures import LINK, closeness, cure_of, symptoms
 from posenc_conformance.commands.main import main
 from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_all
-from posenc_conformance.report.known import UNSAID
+from posenc_conformance.report.known import DRAFTED, UNSAID
 from tests.reporting import summary_of
 
 pytestmark = pytest.mark.remembered(shipped=True)
@@ -246,7 +246,11 @@ def test_known_puts_failures_of_one_cause_together(
     assert main(["known", "r.json", "known.yaml"]) == 0
     named, seen, raised = yaml.safe_load(Path("known.yaml").read_text("utf-8"))["failures"]
     assert named["ids"] == ["a", "c"]
+    assert named["reason"].startswith(DRAFTED)
     assert "wrong-base" in named["reason"]
+    said = capsys.readouterr().out
+    assert f"begins with {DRAFTED!r}" in said
+    assert f"begins with {UNSAID!r}" in said
     assert seen["id"] == "d"
     assert seen["reason"].startswith(UNSAID)
     assert raised["ids"] == ["e", "f"]

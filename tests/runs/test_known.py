@@ -10,7 +10,7 @@ import yaml
 
 from posenc_conformance.errors import UserError
 from posenc_conformance.report import machine
-from posenc_conformance.report.known import UNSAID, KnownFailure, read_known
+from posenc_conformance.report.known import DRAFTED, UNSAID, KnownFailure, read_known
 from posenc_conformance.report.machine import applies
 
 IDS = {
@@ -111,6 +111,7 @@ def test_the_ids_of_a_file_are_computed_once(tmp_path: Path) -> None:
         entry(reason="  "),
         entry(reason=3),
         entry(reason=UNSAID + "every position"),
+        entry(reason=DRAFTED),
         entry(link=3),
         entry(note="x"),
         entry(when=["x"]),

@@ -376,6 +376,12 @@ def test_known_failures_are_written_from_a_report(
     Path("known.yaml").write_text(drafted.replace("say why: ", ""), encoding="utf-8")
     result = judge(adapter("return x"), "-q", "--posenc-known=known.yaml")
     assert result.ret == pytest.ExitCode.OK
+    assert ("known only by drafts: " in result.stdout.str()) == ("draft: " in drafted)
+    accepted = drafted.replace("say why: ", "").replace("draft: ", "")
+    Path("known.yaml").write_text(accepted, encoding="utf-8")
+    result = judge(adapter("return x"), "-q", "--posenc-known=known.yaml")
+    assert result.ret == pytest.ExitCode.OK
+    assert "known only by drafts" not in result.stdout.str()
     assert main(["known", "r.json", "known.yaml"]) == 2
     assert main(["known", "mine.py", "other.yaml"]) == 2
     assert not Path("other.yaml").exists()

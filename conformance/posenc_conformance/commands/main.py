@@ -413,6 +413,11 @@ def _write_known(options: argparse.Namespace) -> int:
     print(f"wrote {shown(options.file)} with {failures} in {entries}")
     if written.unsaid:
         print(f"replace every reason that begins with {known.UNSAID!r} with your own")
+    if written.drafted:
+        print(
+            f"read every reason that begins with {known.DRAFTED!r}, and take the word away if you "
+            "accept it; until then every run says that no one has"
+        )
     return 0
 
 

@@ -9,7 +9,7 @@ import pytest
 from posenc_conformance.checks.execution import Execution
 from posenc_conformance.judge.verdict import NO_VERDICT, Verdict
 from posenc_conformance.pytest_run.plan import Plan
-from posenc_conformance.report import announcement, deployed_lines, document, scorecard
+from posenc_conformance.report import announcement, deployed_lines, document, known, scorecard
 from posenc_conformance.report.document import Frame
 from posenc_conformance.report.layout import CheckEntry, Report
 from posenc_conformance.report.result import Place, Result
@@ -114,6 +114,7 @@ class Judgement:
         for model in self.plan.chosen_models if self.plan else ():
             yield from deployed_lines.lines(model, self.report)
         yield from scorecard.lines(self.report, detailed=detailed, brief=brief)
+        yield from known.drafts(self.report)
         yield from announcement.costs(self.seconds)
 
 

@@ -5,7 +5,7 @@ longer fails.
 """
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,6 +17,7 @@ from posenc_conformance.door import read_text
 from posenc_conformance.errors import UserError, in_line, printable
 from posenc_conformance.files import Writer, shown
 from posenc_conformance.report import difference
+from posenc_conformance.report.layout import Report
 from posenc_conformance.report.machine import applies
 from posenc_conformance.scheme_file.strict_yaml import load_yaml
 
@@ -28,6 +29,8 @@ HINT = (
 )
 UNSAID = "say why: "
 """The beginning of a drafted reason, which has to be replaced."""
+DRAFTED = "draft: "
+"""The beginning of a drafted reason that may stay, once somebody has read and accepted it."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,7 @@ def _entry(where: str, entry: object) -> Entry:
     texts = [*patterns, reason, link]
     if not all(isinstance(text, str) for text in texts) or not all([patterns, *patterns, reason]):
         raise UserError(f"{where} needs an id and a reason, each as text", HINT)
-    if not reason.strip() or reason.startswith(UNSAID):
+    if not reason.removeprefix(DRAFTED.strip()).strip() or _is_unsaid(reason):
         raise UserError(
             f"{where} has no reason yet: {in_line(repr(reason))}", "say why this is accepted"
         )
@@ -143,13 +146,16 @@ class Written:
     entries: int
     unsaid: int
     """The number of entries whose reason has to be replaced."""
+    drafted: int
+    """The number of entries whose reason names a mistake, and has to be read."""
 
 
 def write(report: Path, path: Path, *, force: bool = False) -> Written:
     """Write the failures of a report as known failures.
 
-    Failures of one cause share an entry. A known deviation becomes its reason; any other drafted
-    reason has to be replaced before the file can be used.
+    Failures of one cause share an entry. A known deviation becomes the draft of its reason, of
+    which every run tells until somebody accepts it; any other drafted reason has to be replaced
+    before the file can be used.
 
     Raises UserError if the report cannot be read, the file cannot be written, or it exists, unless
     ``force`` is given.
@@ -166,15 +172,35 @@ def write(report: Path, path: Path, *, force: bool = False) -> Written:
         {MARK: FORMAT, "failures": entries}, sort_keys=False, width=100, allow_unicode=True
     )
     Writer(force=force).write({path: text})
-    unsaid = sum(reason.startswith(UNSAID) for reason in ids)
-    return Written(sum(map(len, ids.values())), len(ids), unsaid)
+    unsaid, drafted = (sum(map(beginning, ids)) for beginning in (_is_unsaid, _is_drafted))
+    return Written(sum(map(len, ids.values())), len(ids), unsaid, drafted)
+
+
+def drafts(report: Report) -> Iterator[str]:
+    """Yield a line on the drafted reasons for which a report takes failures as known."""
+    known = [check["message"] for check in report["checks"] if check["verdict"] == "known"]
+    drafted = [message for message in known if _is_drafted(message)]
+    if drafted:
+        many = f"{len(drafted)} of {len(known)} known failures"
+        yield (
+            f"known only by drafts: {many}; no one has accepted the reasons that posenc known "
+            f"wrote. Read each, and take {DRAFTED.strip()!r} away from it or write your own"
+        )
+
+
+def _is_unsaid(reason: str) -> bool:
+    return reason.startswith(UNSAID)
+
+
+def _is_drafted(reason: str) -> bool:
+    return reason.startswith(DRAFTED)
 
 
 def _reason(check: Mapping[str, Any]) -> str:
     """Return the deviation that explains a failure, or else a draft with the symptom."""
     if check["explanations"]:
         deviation, words = check["explanations"][0]
-        return f"{words} [{deviation}]"
+        return f"{DRAFTED}{words} [{deviation}]"
     first, *others = str(check["message"]).splitlines() or [""]
     patterns = (line for line in others if line.startswith("pattern "))
     looks = next(patterns, "").removeprefix("pattern ").strip()
