@@ -1,5 +1,6 @@
 """Output of a run: before it begins, while it is slow, and at its end."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -51,6 +52,15 @@ def test_each_cause_is_shown_once_and_counted(tmp_path: Path) -> None:
     assert f"{failed} failed" in card
     every = told(tmp_path, "-v").partition("FAILURES")[2].partition("scorecard")[0]
     assert every.count("\ncheck ") == failed - 1
+
+
+@pytest.mark.slow
+def test_the_verdict_stands_below_a_long_list_of_failures(tmp_path: Path) -> None:
+    *_, last, counted = told(tmp_path).splitlines()
+    assert " failed, " in counted
+    assert re.fullmatch(r"posenc: \d+ checks of mine.py failed, of \d causes: rope .*", last)
+    for short in (["-rN"], ["-k", "half-d2"]):
+        assert not re.search(r"posenc: \d+ checks", told(tmp_path, *short).splitlines()[-2])
 
 
 @pytest.mark.slow

@@ -36,6 +36,7 @@ from posenc_conformance.pytest_run.plan import Plan
 from posenc_conformance.report import announcement, causes, document
 from posenc_conformance.report.causes import PROPERTY
 from posenc_conformance.report.document import Frame, title
+from posenc_conformance.report.last_words import last_words
 from posenc_conformance.report.layout import Report
 from posenc_conformance.report.page import WRITER as PAGES
 from posenc_conformance.report.page import page
@@ -426,6 +427,18 @@ class Run:
             terminalreporter.write_line(self._report_problem, red=True)
         for path in () if self._report_problem else sorted(set().union(*self._written.values())):
             terminalreporter.write_line(f"report: {shown(path)}")
+
+    @pytest.hookimpl(specname="pytest_terminal_summary", wrapper=True, tryfirst=True)
+    def pytest_terminal_summary_last(
+        self, terminalreporter: pytest.TerminalReporter
+    ) -> Generator[None, object, object]:
+        """Show the verdict once more below pytest's list of failures, if that is long."""
+        result = yield
+        for prefix, judgement in self._judged.items() if terminalreporter.hasopt("f") else ():
+            of = f" in {prefix.removesuffix('::')}" if prefix else ""
+            if line := last_words(judgement.report, of):
+                terminalreporter.write_line(line, red=True)
+        return result
 
 
 def _nothing_judged(plan: Plan, ran: int) -> str:

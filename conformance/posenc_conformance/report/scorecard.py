@@ -47,7 +47,7 @@ def lines(report: Report, *, detailed: bool = False, brief: bool = False) -> Ite
     if not brief:
         yield from ("", *(LEGEND[name] for name in LEGEND if any(row.get(name) for row in rows)))
     sections = (
-        list(_diagnoses(report)),
+        [line for _, line in causes(report)],
         _reasons(report, "known", lambda check: check["scheme"]),
         _reasons(report, "blocked", lambda check: f"{check['call']} {check['combination']}"),
         _silent(report),
@@ -272,25 +272,26 @@ def _silent(report: Report) -> list[str]:
     return [f"{scheme} ({', '.join(names)}): {why}" for (scheme, why), names in grouped.items()]
 
 
-def _diagnoses(report: Report) -> Iterator[str]:
-    """Yield the explanations of failures, with the number of failures that each explains."""
+def causes(report: Report) -> Iterator[tuple[int, str]]:
+    """Yield the number of failures that each explanation explains, and a line on both."""
     for diagnosis in report["diagnoses"]:
-        failed = diagnosis["failed"]
         explained = [
-            f"{item['explanation']} [{item['deviation']}], {item['failures']} of {failed} failures"
+            (item["failures"], f"{item['explanation']} [{item['deviation']}]")
             for item in diagnosis["explained_by"]
         ]
         raised = _raised(report, diagnosis)
         explained += [
-            f"{diagnosis['call']}() raised {name}, {raised.count(name)} of {failed} failures"
+            (raised.count(name), f"{diagnosis['call']}() raised {name}")
             for name in dict.fromkeys(raised)
         ]
+        failed = diagnosis["failed"]
         left = failed - len(raised) - sum(item["failures"] for item in diagnosis["explained_by"])
         if left:
             words = f"no known deviation: {diagnosis['recovered']}" * bool(diagnosis["recovered"])
-            explained.append(f"{words or 'no known deviation'}, {left} of {failed} failures")
-        for line in explained:
-            yield f"{diagnosis['scheme']} {diagnosis['combination']}: {line}"
+            explained.append((left, words or "no known deviation"))
+        where = f"{diagnosis['scheme']} {diagnosis['combination']}"
+        for count, words in explained:
+            yield count, f"{where}: {words}, {count} of {failed} failures"
 
 
 def _raised(report: Report, diagnosis: DiagnosisEntry) -> list[str]:
