@@ -138,13 +138,27 @@ def target(name: str, point: str = "") -> Any:
         return _adapter_of(Path(name), _importing(name, lambda: importlib.import_module(name)))
     near = get_close_matches(name, by_name, n=1)
     guess = f"did you mean {near[0]!r}? " if near else ""
-    shown = in_line(name)
+    shown, here = in_line(name), lying_by(name)
+    guess = f"--impl={in_line(here)} judges the adapter that lies here; " if here else guess
     own = f"for a file of your own say --impl={shown}.py, for a module --impl={shown}:Adapter"
     raise UserError(
         f"no implementation is called {in_line(repr(name))}; "
         f"registered are {', '.join(by_name) or 'none'}",
         guess + own,
     )
+
+
+def lying_by(name: str) -> Path | None:
+    """Return the adapter of a library in the current folder, or beside the library's file.
+
+    It has the name that ``posenc init`` gives it. Returns None if there is no such file.
+    """
+    library, _, attribute = name.partition(":")
+    file = Path(library) if library.endswith(".py") else None
+    stem = attribute or (file.stem if file else library.rpartition(".")[2])
+    own = re.sub(r"[-.]", "_", stem) + "_adapter.py"
+    places = (Path(own), *((file.with_name(own),) if file else ()))
+    return next((place for place in places if os.path.isfile(place)), None)
 
 
 def is_module(name: str) -> bool:

@@ -13,6 +13,7 @@ from posenc_conformance.adapters.find import (
     Implementation,
     implementation_of,
     load_adapter,
+    lying_by,
     registered,
     target,
     versions,
@@ -145,16 +146,22 @@ def _written(name: str) -> tuple[str, tuple[str, ...]] | None:
     if source is None:
         return None
     source, found = examine(source)
+    here = lying_by(name)
     if not found.claims:
         seen = ", ".join(part.path for part in source.found) or "none"
         late = f"; {found.late}" if found.late else ""
         raise UserError(
             f"{name} has no adapter, and nothing in it behaves like a scheme "
             f"(looked at: {seen}){late}",
-            f"posenc init {name} writes a template to fill in",
+            f"pytest --impl={here} judges the adapter that lies here"
+            if here
+            else f"posenc init {name} writes a template to fill in",
         )
     first = (
-        f"{name} has no adapter, so what posenc init claims for it is judged; "
+        f"{name} itself is judged, as what posenc init claims for it; {here}, which lies here, is "
+        f"not: for that, pytest --impl={here}"
+        if here
+        else f"{name} has no adapter, so what posenc init claims for it is judged; "
         f"to write that down: posenc init {name}"
     )
     return write.adapter(source, found), (first, *write.words(source, found))

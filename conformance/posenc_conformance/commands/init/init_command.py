@@ -8,7 +8,7 @@ from posenc_conformance.commands.init import languages, template, write
 from posenc_conformance.commands.init.calls.patience import patience
 from posenc_conformance.commands.init.candidates import Library, library
 from posenc_conformance.commands.init.guess import Guess, examine
-from posenc_conformance.errors import UserError
+from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.files import Writer
 from posenc_conformance.remote.command_line import seconds_of
 
@@ -40,7 +40,12 @@ def init(
     seconds = None if seconds is None else seconds_of(seconds, "--posenc-timeout")
     stem = _stem(name)
     path = Path(f"{stem}_adapter.py")
-    writer = Writer(force=force)
+    hint = (
+        f"judge it with pytest --impl={path}, and what would be written with pytest "
+        f"--impl={in_line(name)}; "
+        "for another file move it away, or have it overwritten by --force"
+    )
+    writer = Writer(force=force, hint=hint)
     writer.demand([path])
     blank = template.text(stem, schemes)
     guessed = Guess()
@@ -53,6 +58,7 @@ def init(
         writer.write({path: write.adapter(source, guessed, Path.cwd()) + template.blocks(missing)})
         yield from write.words(source, guessed)
         yield f"wrote {path}; judge it with: pytest --impl={path}"
+        yield from write.unfit(source, guessed)
     elif source:
         seen = [part.path for part in source.found]
         writer.write({path: template.unfilled(stem, source.module.__name__, seen, schemes)})
@@ -60,6 +66,7 @@ def init(
         if guessed.late:
             yield f"  {guessed.late}"
         yield f"wrote {path}; nothing is judged until it is filled in"
+        yield from write.unfit(source, guessed)
     else:
         writer.write({path: blank})
         yield f"no module called {name} can be imported here: the adapter claims nothing yet"

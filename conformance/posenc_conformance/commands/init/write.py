@@ -178,6 +178,17 @@ def words(library: Library, guess: Guess) -> Iterator[str]:
         )
 
 
+def unfit(library: Library, guess: Guess) -> Iterator[str]:
+    """Yield a line on the parts that fit no scheme, if there are any, to be printed last."""
+    wrong = [claim.fit for claim in guess.claims.values() if claim.fit.mistake]
+    parts = [*(fit.draft.what for fit in (*wrong, *guess.near))]
+    names = dict.fromkeys([*parts, *(part.path for part in guess.unknown)])
+    if names:
+        many = f"{len(names)} of {max(len(names), len(library.found))}"
+        ends = "each is wrong, or has a form that is not tried"
+        yield f"FITS NOTHING: {many}, {', '.join(names)}; {ends}"
+
+
 def _unpaired(guess: Guess) -> Iterator[str]:
     """Yield a line on makers of tables whose results are not judged, since none fits."""
     parts = [*guess.unknown, *(part for fit in guess.near for part in fit.draft.parts)]
