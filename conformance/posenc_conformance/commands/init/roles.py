@@ -37,6 +37,7 @@ ROLES: Mapping[str, str] = {
     "x": "x q query queries xq input inputs tensor hidden_states t embeddings embedding features "
     "states qk x_btd x_bnth token_embeddings tokens token_embedding",
     "other": "k key keys xk",
+    "values": "v value values xv",
     "cos": "cos cosine cos_cached cosines",
     "sin": "sin sine sin_cached sines",
     "table": "freqs freqs_cis freq_cis freqs_complex rope_cache cache emb pos_emb rotary_emb "

@@ -27,6 +27,7 @@ from posenc_conformance.commands.init.calls.scaled import (
     whole,
 )
 from posenc_conformance.commands.init.calls.sources import Source, table_texts, whole_sequences
+from posenc_conformance.commands.init.calls.states import continued
 from posenc_conformance.commands.init.candidates import Found
 from posenc_conformance.commands.init.draft import (
     ARRAY,
@@ -81,7 +82,7 @@ def scaled_groups(call: Call, found: Sequence[Found]) -> Iterator[Group]:
 def groups(call: Call, found: Sequence[Found]) -> Iterator[Group]:
     """Yield drafts that call each candidate, or each pair of candidates, that may rotate."""
     for candidate in found:
-        yield (candidate,), direct(call, candidate)
+        yield (candidate,), continued(direct(call, candidate))
     appliers = [candidate for candidate in found if not candidate.is_class and _applies(candidate)]
     for apply in appliers:
         sources = [
