@@ -5,9 +5,12 @@ from pathlib import Path
 import pytest
 
 from posenc_conformance.adapters.find import load_adapter, lying_by
+from posenc_conformance.commands.init.calls.other_schemes import OTHERS
+from posenc_conformance.commands.init.guess import HINTS
 from posenc_conformance.commands.init.in_memory import load_here
 from posenc_conformance.commands.main import main
 from posenc_conformance.errors import UserError
+from posenc_conformance.registry import load_all
 from tests.commands.initialised import written
 
 pytestmark = pytest.mark.remembered(shipped=True)
@@ -101,3 +104,39 @@ def test_what_fits_nothing_is_counted_in_the_last_line(
     written(folder, name, source)
     last = capsys.readouterr().out.splitlines()[-1]
     assert last.startswith(f"FITS NOTHING: {says}" if says else "wrote ")
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [
+        ("apply_multimodal_rotary_pos_emb", "m-rope"),
+        ("compute_axial_cis", "rope-2d"),
+        ("axial_rotary_embedding", "axial-rope"),
+        ("opt_learned_positional_embedding", "learned"),
+        ("rel_shift", "transformer-xl"),
+        ("apply_rotary_pos_emb_2d", "rope-2d"),
+        ("apply_rotary_pos_emb", ""),
+        ("axis_of_position", ""),
+        ("position_ids", ""),
+    ],
+)
+def test_a_part_of_a_scheme_that_is_not_tried_is_told_with_the_way_on(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str, scheme: str
+) -> None:
+    library = f"named_{name}"
+    written(folder, library, RIGHT + f"\ndef {name}(tree, knots):\n    return tree + knots\n")
+    said = capsys.readouterr().out
+    told = f"not judged: {name}: named after {scheme}, "
+    assert (told in said) if scheme else ("named after" not in said)
+    if scheme:
+        assert f"posenc init {library} {scheme} writes" in said
+        Path(f"{library}_adapter.py").unlink()
+        path = written(folder, library, Path(f"{library}.py").read_text("utf-8"), scheme)
+        assert "    # def " in path.read_text("utf-8")
+        assert "named after" not in capsys.readouterr().out
+
+
+def test_every_scheme_that_is_told_is_in_the_spec_and_not_tried() -> None:
+    known = {scheme.id: {*scheme.calls} for scheme in load_all()}
+    assert {*OTHERS} <= {*known}
+    assert not any(known[scheme] & {*HINTS} for scheme in OTHERS)

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from warnings import catch_warnings, simplefilter
 
 from posenc_conformance.adapters.packages import bare_package
+from posenc_conformance.commands.init.calls.other_schemes import scheme_told
 from posenc_conformance.commands.init.calls.patience import LATE_IMPORT, NotReturned, starting
 from posenc_conformance.commands.init.roles import has
 from posenc_conformance.errors import UserError, in_line
@@ -192,7 +193,7 @@ def library(name: str) -> Library | None:
         search.failed,
         search.bare,
         by_form,
-        tuple(each for each in listed if NAMES_ONE.search(each.named) and not attribute),
+        tuple(each for each in listed if _is_named(each) and not attribute),
     )
 
 
@@ -368,6 +369,10 @@ def _turns(found: Found) -> bool:
     if found.is_class:
         return bool(_turning_methods(found.value))
     return not ACTS.search(found.named) and turns(found.parameters)
+
+
+def _is_named(found: Found) -> bool:
+    return bool(NAMES_ONE.search(found.named) or scheme_told(found.named))
 
 
 def _is_limited_mask(found: Found) -> bool:

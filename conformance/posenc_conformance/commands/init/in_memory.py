@@ -164,7 +164,8 @@ def _written(name: str) -> tuple[str, tuple[str, ...]] | None:
         else f"{name} has no adapter, so what posenc init claims for it is judged; "
         f"to write that down: posenc init {name}"
     )
-    return write.adapter(source, found), (first, *write.words(source, found))
+    others = write.of_others(source, found, name)
+    return write.adapter(source, found), (first, *write.words(source, found), *others)
 
 
 def _adapter(name: str, text: str) -> object:

@@ -57,12 +57,14 @@ def init(
         missing = [scheme for scheme in schemes if scheme not in _schemes_of(guessed)]
         writer.write({path: write.adapter(source, guessed, Path.cwd()) + template.blocks(missing)})
         yield from write.words(source, guessed)
+        yield from write.of_others(source, guessed, name, schemes)
         yield f"wrote {path}; judge it with: pytest --impl={path}"
         yield from write.unfit(source, guessed)
     elif source:
         seen = [part.path for part in source.found]
         writer.write({path: template.unfilled(stem, source.module.__name__, seen, schemes)})
         yield from _nothing(source, seen)
+        yield from write.of_others(source, guessed, name, schemes)
         if guessed.late:
             yield f"  {guessed.late}"
         yield f"wrote {path}; nothing is judged until it is filled in"

@@ -8,6 +8,7 @@ from pathlib import Path
 from textwrap import wrap
 
 from posenc_conformance.commands.init.beside import left_makers
+from posenc_conformance.commands.init.calls.other_schemes import scheme_told
 from posenc_conformance.commands.init.candidates import Library
 from posenc_conformance.commands.init.draft import Draft, header
 from posenc_conformance.commands.init.fit import Claimed, Fit
@@ -187,6 +188,25 @@ def unfit(library: Library, guess: Guess) -> Iterator[str]:
         many = f"{len(names)} of {max(len(names), len(library.found))}"
         ends = "each is wrong, or has a form that is not tried"
         yield f"FITS NOTHING: {many}, {', '.join(names)}; {ends}"
+
+
+def of_others(
+    library: Library, guess: Guess, name: str, asked: Sequence[str] = ()
+) -> Iterator[str]:
+    """Yield lines on parts whose names speak of schemes whose calls are not tried.
+
+    Schemes that are ``asked`` for by name have their methods in the adapter already.
+    """
+    named: dict[str, list[str]] = {}
+    for part in (*guess.unknown, *library.listed):
+        scheme = scheme_told(part.named)
+        if scheme and scheme not in asked:
+            named.setdefault(scheme, []).append(part.path)
+    for scheme, paths in named.items():
+        yield (
+            f"not judged: {', '.join(paths)}: named after {scheme}, whose calls are not tried; "
+            f"posenc init {name} {scheme} writes its methods to fill in"
+        )
 
 
 def _unpaired(guess: Guess) -> Iterator[str]:
