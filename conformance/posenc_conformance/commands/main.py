@@ -408,16 +408,7 @@ def _write_known(options: argparse.Namespace) -> int:
     from posenc_conformance.report import known
 
     written = known.write(Path(options.report), Path(options.file), force=options.force)
-    failures = f"{written.failures} failure{'s' * (written.failures != 1)}"
-    entries = f"{written.entries} {'entry' if written.entries == 1 else 'entries'}"
-    print(f"wrote {shown(options.file)} with {failures} in {entries}")
-    if written.unsaid:
-        print(f"replace every reason that begins with {known.UNSAID!r} with your own")
-    if written.drafted:
-        print(
-            f"read every reason that begins with {known.DRAFTED!r}, and take the word away if you "
-            "accept it; until then every run says that no one has"
-        )
+    print(f"wrote {shown(options.file)} with", "\n".join(written.words()))
     return 0
 
 

@@ -149,6 +149,18 @@ class Written:
     drafted: int
     """The number of entries whose reason names a mistake, and has to be read."""
 
+    def words(self) -> Iterator[str]:
+        """Yield the counts, and lines on what is left to do."""
+        failures = f"{self.failures} failure{'s' * (self.failures != 1)}"
+        yield f"{failures} in {self.entries} {'entry' if self.entries == 1 else 'entries'}"
+        if self.unsaid:
+            yield f"replace every reason that begins with {UNSAID!r} with your own"
+        if self.drafted:
+            yield (
+                f"read every reason that begins with {DRAFTED!r}, and take the word away if you "
+                "accept it; until then every run says that no one has"
+            )
+
 
 def write(report: Path, path: Path, *, force: bool = False) -> Written:
     """Write the failures of a report as known failures.
