@@ -63,6 +63,18 @@ WRONG = {
 }
 
 
+CHANGING = """
+class RotaryEmbedding:
+    def __init__(self, head_dim):
+        self.scale = 1.0
+
+    def __call__(self, x):
+        out = turned(x, 0) * self.scale
+        self.scale /= 2
+        return out
+"""
+
+
 def _source(text: str, changes: dict[str, str]) -> str:
     for place, code in changes.items():
         text = text.replace(place, code)
@@ -96,6 +108,14 @@ def test_a_place_that_is_kept_wrongly_fails(folder: Path, name: str) -> None:
     text, changes, expected = WRONG[name]
     _, wrong = _judged(written(folder, f"kept_wrong_{name}", _source(text, changes)))
     assert wrong == expected
+
+
+@pytest.mark.slow
+def test_an_object_that_changes_with_each_call_is_kept_and_fails(folder: Path) -> None:
+    """A new object for each call would hide the mistake."""
+    path = written(folder, "changes", _source(CHANGING, {}))
+    assert "lru_cache(" in path.read_text("utf-8")
+    assert _judged(path) == ({"rope"}, {"rope"})
 
 
 def test_attention_is_not_taken_for_a_rotation(
