@@ -12,6 +12,8 @@ from posenc_conformance.judge.arrays import to_numpy
 
 MADE = "module = "
 """The beginning of the line that makes an object."""
+TURN = "def turn(rows):"
+"""The beginning of a function that turns a sequence."""
 CACHED = re.compile(r"^(\w+) = lru_cache\(maxsize=\d+\)\((\w+)\)$")
 LAST = re.compile(
     r"^return in_sequence\((?:lambda rows: (?P<call>.*)|turn), (?P<x>.*), positions\)$"
@@ -68,8 +70,8 @@ def _keeps_place(draft: Draft, anew: Draft) -> bool:
     """
     apart = replace(draft, what=f"{draft.what}, asked twice")  # its object is another one
     first, later = (_of_alike(apart, ROWS) for _ in range(2))
-    if first is None or later is None:  # it may have returned earlier keys, too
-        return True
+    if first is None or later is None:
+        return first is not None  # the second answer may have had earlier keys, too
     if np.array_equal(first, later):
         return False
     every = _of_alike(anew, FAR)
@@ -92,7 +94,9 @@ def _gone_on(body: Sequence[str]) -> tuple[str, ...]:
     last = LAST.match(body[-1])
     assert last is not None
     inner = _of_turn(body) or [f"return {last['call']}"]
+    end = body.index(TURN) if TURN in body else len(body) - 1
     return (
+        *(line for line in body[:end] if line != made),
         "def turn(rows, first):",
         f"    {made}",
         "    def run(rows):",
@@ -106,9 +110,9 @@ def _gone_on(body: Sequence[str]) -> tuple[str, ...]:
 
 def _of_turn(body: Sequence[str]) -> list[str]:
     """Return the lines of the function that turns a sequence; none if it has no name."""
-    if "def turn(rows):" not in body:
+    if TURN not in body:
         return []
-    start = body.index("def turn(rows):")
+    start = body.index(TURN)
     return [line.removeprefix("    ") for line in body[start + 1 : -1]]
 
 
@@ -119,5 +123,5 @@ def _anew(body: Sequence[str]) -> tuple[str, ...]:
     return tuple(
         part
         for line in others
-        for part in (line, *(f"    {each}" for each in made if line == "def turn(rows):"))
+        for part in (line, *(f"    {each}" for each in made if line == TURN))
     )
