@@ -261,7 +261,7 @@ class _Questions(EachLayer):
     def _distance(self, prompt: Prompt) -> Outcome:
         """Check the scores of all queries in a prompt."""
         near = self._near if self.engine.batches else {}
-        return self._together([near.get(prompt) or self._measure(self._new(prompt))])
+        return self._together([near.get(prompt) or self._measure_new(prompt)])
 
     @cached_property
     def _near(self) -> dict[Prompt, Measured]:
@@ -272,7 +272,7 @@ class _Questions(EachLayer):
 
     def _read_rows(self, prompts: Sequence[Prompt]) -> Outcome:
         """Check the rows that queries read in some texts."""
-        return self._together([self._measure(self._new(prompt)) for prompt in prompts])
+        return self._together([self._measure_new(prompt) for prompt in prompts])
 
     def _layers(self) -> Outcome:
         """Check each layer with a few pairs.
@@ -319,7 +319,7 @@ class _Questions(EachLayer):
                 f"texts of {self.length:,} tokens are too short for a window of {reach + 1:,}; "
                 f"--posenc-context={prompt.length} would do"
             )
-        got = self._measure(self._new(prompt))
+        got = self._measure_new(prompt)
         seen = [
             distance for distance, sight in zip(prompt.distances, got.seen, strict=True) if sight
         ]
@@ -407,7 +407,7 @@ class _Questions(EachLayer):
             )
         prompt = self._prompt(1, steps=1)
         seen = {
-            key: self._measure(self._new(replace(prompt, first=query, key=key))).seen.all()
+            key: self._measure_new(replace(prompt, first=query, key=key)).seen.all()
             for key in (border, border - 1, border - FEW)
         }
         if seen[border] and not seen[border - 1]:

@@ -76,7 +76,7 @@ class EachLayer(KeyPlaces):
         other checks report.
         """
         suspects, sums = self._suspects(self._fewest_texts(alone), _unseen, measure)
-        found = [self._measure(self._new(replace(alone, layer=layer))) for layer in suspects]
+        found = [self._measure_new(replace(alone, layer=layer)) for layer in suspects]
         wrong = [each for each in found if not self._is_right(each)]
         if len(wrong) == len(self.group.layers):
             raise Blocked("all layers of the group are wrong")
@@ -130,7 +130,7 @@ class EachLayer(KeyPlaces):
         )
         found = [self._measure(self._begun(self._new(text))) for text in filter(self._fits, texts)]
         wrong = [reading for reading in found if not self._is_right(reading)]
-        if wrong and self._is_right(self._measure(self._new(wrong[0].prompt))):
+        if wrong and self._is_right(self._measure_new(wrong[0].prompt)):
             layers = [reading.prompt.layer for reading in wrong]
             raise self._failure(wrong[0], self._in_layers((CHANGED,), layers), AGAIN)
         if wrong:
@@ -212,7 +212,7 @@ class EachLayer(KeyPlaces):
     def _reach_on_both_sides(self, reach: int, layer: int) -> tuple[int, int]:
         """Return the distances of the farthest keys that a layer sees before and after a query."""
         before, after = (
-            self._farthest(self._measure(self._new(replace(text, layer=layer))))
+            self._farthest(self._measure_new(replace(text, layer=layer)))
             for text in self._on_both_sides(reach)
         )
         return before, after
@@ -239,7 +239,7 @@ class EachLayer(KeyPlaces):
         """Return the distance of the farthest key that a layer sees, near the edge of a window."""
         prompt = self._at_edge(reach, 2 * FEW)
         prompt = replace(prompt, key=prompt.key + FEW - 1, layer=layer)
-        found = self._measure(self._new(prompt))
+        found = self._measure_new(prompt)
         far = [far for far, seen in zip(prompt.distances, found.seen, strict=True) if seen]
         return max(far, default=prompt.distances[0] - 1)
 

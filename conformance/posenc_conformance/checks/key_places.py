@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import cycle, islice
@@ -113,7 +112,7 @@ class KeyPlaces(Situations):
         worst = max((total.ratio for total in sums), default=0.0)
         if worst <= 1:
             return Outcome(worst=worst)
-        if not self._is_right(self._measure(self._new(self._middle))):
+        if not self._is_right(self._measure_new(self._middle)):
             raise Blocked("scores of the usual text are wrong")
         prompt = next(total.measured.prompt for total in sums if total.ratio == worst)
         layers = sorted({prompt.layer, *prompt.also})
@@ -147,12 +146,8 @@ class KeyPlaces(Situations):
         )
 
     def _measure_sum_late(self, prompt: Prompt) -> MeasuredSum:
-        """Measure the sum of the keys of a text as ``_measure_late`` does."""
-        with suppress(Wrong):
-            total = self._measure_sum(self._begun_late(prompt))
-            if self._is_right_sum(total):
-                return total
-        return self._measure_sum(self._new(prompt))
+        """Measure the sum of the keys of a text near the end of the context."""
+        return self._late(prompt, self._measure_sum, self._is_right_sum)
 
     def _sum(self, prompt: Prompt) -> LayerSum:
         return LayerSum(self.engine.probe, self.group, prompt, self.dtype)
@@ -216,7 +211,7 @@ class KeyPlaces(Situations):
         whole = self._measure_sum(self._new(text))
         if whole.ratio <= 1:
             return Outcome(worst=whole.ratio)
-        if not self._is_right(self._measure(self._new(self._middle))):
+        if not self._is_right(self._measure_new(self._middle)):
             raise Blocked("scores of the usual text are wrong")
         keys = range(text.key, text.key + 1 + len(text.also))
         wrong = [*islice(self._wrong_keys(text, keys), LISTED)]
@@ -232,7 +227,7 @@ class KeyPlaces(Situations):
         """Yield the measurements of wrong keys, found by halves."""
         some = replace(text, key=keys[0], also=(text.layer,) * (len(keys) - 1))
         if len(keys) == 1:
-            measured = self._measure(self._new(self._with_gain(some)))
+            measured = self._measure_new(self._with_gain(some))
             yield from [] if self._is_right(measured) else [measured]
         elif not self._measure_sum(self._new(self._with_gain(some))).ratio <= 1:
             half = len(keys) // 2
@@ -350,7 +345,7 @@ class KeyPlaces(Situations):
         when = ", a key that the engine generated"
         if wrong:
             self._require_count_if_scored(wrong[0], when)
-        if wrong and self._is_right(self._measure(self._new(replace(wrong[0].prompt, given=1)))):
+        if wrong and self._is_right(self._measure_new(replace(wrong[0].prompt, given=1))):
             known = self._explanations_of_places(wrong, WRITTEN, "given ones are right")
             layers = {each.prompt.layer for each in wrong}
             if layers < {*self.group.layers}:

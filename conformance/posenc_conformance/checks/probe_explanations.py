@@ -116,7 +116,7 @@ class Asked(Measuring):
         """Add texts that tell mistakes apart: one text by itself may match several."""
         layer = worst.prompt.layer
         telling = [replace(text, layer=layer) for text in self._telling()]
-        more = [self._measure(self._new(text)) for text in telling]
+        more = [self._measure_new(text) for text in telling]
         return Evidence((*found, *more), worst, more[0])
 
     def _known(self, evidence: Evidence) -> Explanations:
@@ -246,7 +246,7 @@ class Asked(Measuring):
         if not (self.group.turns and 0 < 2 * len(wrong) <= len(measured.values)):
             return None
         second = replace(prompt, steps=2, given=2)
-        if [*wrong] == [0] and not self._is_right(self._measure(self._new(second))):
+        if [*wrong] == [0] and not self._is_right(self._measure_new(second)):
             return None
         if late := self._late_queries(measured):
             return late
@@ -287,7 +287,7 @@ class Asked(Measuring):
 
     def _rates(self, measured: Measured) -> Mapping[int, float] | None:
         """Return how many times as fast as it should each wrong pair rotates, if that is known."""
-        near = self._measure(self._new(replace(self._prompt(1), layer=measured.prompt.layer)))
+        near = self._measure_new(replace(self._prompt(1), layer=measured.prompt.layer))
         texts = [(reading, self._expected(reading.prompt)) for reading in (near, measured)]
         return rates(self.engine.probe, self.group, texts)
 
@@ -304,7 +304,7 @@ class Asked(Measuring):
             return False
         counts = {written[0], written[len(written) // 2], written[-1]}
         texts = [replace(prompt, steps=count, given=count) for count in sorted(counts)]
-        return all(self._is_right(self._measure(self._new(text))) for text in texts)
+        return all(self._is_right(self._measure_new(text)) for text in texts)
 
     def _roundings(self, found: Sequence[Measured], fits: Sequence[Explanation]) -> Explanations:
         """Return one explanation with all unclaimed roundings whose errors explain all scores.
@@ -415,7 +415,7 @@ class Asked(Measuring):
         readings, layer = evidence.of_layer, evidence.worst.prompt.layer
         if not any(reading.seen.any() for reading in readings):  # no angle tells groups apart
             near = replace(self._prompt(1), layer=layer)
-            readings = [*readings, self._measure(self._new(near))]
+            readings = [*readings, self._measure_new(near)]
         for group in self._other_groups:
             if not all(self._is_like(reading, group) for reading in readings):
                 continue

@@ -1,10 +1,11 @@
 """A group of layers of a deployed engine: its prompts, and what is measured with them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
+from typing import TypeVar
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from posenc_conformance.judge.misbehaviour import Misbehaviour
 from posenc_conformance.judge.verdict import Blocked, Outcome, Wrong
 from posenc_conformance.models.meaning import Group
 from posenc_conformance.pictures.picture import Picture
+
+Found = TypeVar("Found")
 
 MIDDLE = 200
 """Distance between query and key at which every layer and every request pattern is checked."""
@@ -97,16 +100,22 @@ class Measuring:
         return measured
 
     def _measure_late(self, prompt: Prompt) -> Measured:
-        """Measure a text near the end of the context that begins as others there do.
+        """Measure a text near the end of the context that begins as others there do."""
+        return self._late(prompt, self._measure, self._is_right)
+
+    def _late(
+        self, prompt: Prompt, measure: Callable[[Prompt], Found], is_right: Callable[[Found], bool]
+    ) -> Found:
+        """Measure a text that begins as others near the end of the context do.
 
         Engines that reuse a cached prefix compute the beginning once. A wrong answer does not
         count: the text is then measured again with a new beginning.
         """
         with suppress(Wrong):
-            measured = self._measure(self._begun_late(prompt))
-            if self._is_right(measured):
-                return measured
-        return self._measure(self._new(prompt))
+            found = measure(self._begun_late(prompt))
+            if is_right(found):
+                return found
+        return measure(self._new(prompt))
 
     def _begun_late(self, prompt: Prompt) -> Prompt:
         return replace(prompt, serial=self._serial_of_late)
@@ -270,7 +279,7 @@ class Measuring:
         row, _ = count.worst
         written = row >= prompt.given > 0 or not prompt.given
         other = replace(self._within(first, prompt.layer), steps=1 + written)
-        again = self._count(self._measure(self._new(other)))
+        again = self._count(self._measure_new(other))
         if again is None:
             return None
         shown, sinks = (
@@ -306,7 +315,7 @@ class Measuring:
         if first < DIGITS + 2 or prompt.length <= (window or first):
             return "keys-miscounted", words
         within = self._within(first, prompt.layer)
-        inside = self._count(self._measure(self._new(within)))
+        inside = self._count(self._measure_new(within))
         if inside is None or inside.ratio > 1:
             return "keys-miscounted", words + self._of_more(inside, got - expected)
         if window is None:
@@ -337,7 +346,7 @@ class Measuring:
         text = self._within(most - steps - 1, prompt.layer)
         text = with_gain(self.engine.probe, self.group, replace(text, steps=steps))
         place = text.positions[-1]
-        count = self._count(self._measure(self._new(text))) if place > window + 1 else None
+        count = self._count(self._measure_new(text)) if place > window + 1 else None
         return count is not None and bool((count.got - count.expected)[-1].min() > place - window)
 
     def _within(self, first: int, layer: int) -> Prompt:
@@ -352,7 +361,7 @@ class Measuring:
         other = replace(prompt, steps=1, given=min(prompt.given, 1)).moved(-LONGER_BY[0])
         count = None
         if other.neutral >= DIGITS:
-            count = self._count(self._measure(self._new(other)))
+            count = self._count(self._measure_new(other))
         if count is None or abs(float(count.got[0].mean()) - got) > 1:
             return "keys-miscounted", words
         return "window-everywhere", f"{words}, as with a window"
@@ -370,7 +379,7 @@ class Measuring:
 
     def _sees(self, prompt: Prompt) -> bool:
         """Return whether all queries of a text see the key."""
-        return bool(self._measure(self._new(prompt)).seen.all())
+        return bool(self._measure_new(prompt).seen.all())
 
     def _far_beyond(self, reach: int) -> Prompt:
         """Return a text with one query, and a key far outside its window if there is room."""

@@ -76,12 +76,10 @@ class Situations(Asked):
         """
         whole = self._middle
         lengths = dict.fromkeys((2, (whole.steps + 1) // 2, whole.steps))
-        results = [
-            self._measure(self._new(replace(whole, steps=each, given=each))) for each in lengths
-        ]
+        results = [self._measure_new(replace(whole, steps=each, given=each)) for each in lengths]
         wrong = [each for each in results if not self._is_right(each)]
         when = ", its queries given in the prompt"
-        if wrong and self._is_right(self._measure(self._new(whole)), written=True):
+        if wrong and self._is_right(self._measure_new(whole), written=True):
             mistakes = self._explanations(results, wrong[0])
             raise self._failure(wrong[0], mistakes or (("given-otherwise", GIVEN_OTHERWISE),), when)
         return self._together(results, when)
@@ -123,7 +121,7 @@ class Situations(Asked):
         wrong = [measured for measured in results[1:] if not self._is_right(measured)]
         if not wrong or not self._is_right(results[0]):
             return
-        if self._is_right(self._measure(self._new(wrong[0].prompt))):
+        if self._is_right(self._measure_new(wrong[0].prompt)):
             raise self._failure(wrong[0], (why,), when)
         self._together(wrong, when)
 
@@ -171,7 +169,7 @@ class Situations(Asked):
         results = at_once([partial(self._measure, each, again=False) for each in prompts])
         when = ", with another text at the same time"
         wrong = [each for each in results if not self._is_right(each)]
-        if wrong and self._is_right(self._measure(self._new(wrong[0].prompt))):
+        if wrong and self._is_right(self._measure_new(wrong[0].prompt)):
             words = "a text is right alone, and wrong with another one at the same time"
             why = "mixed-up", words + self._of_padding(wrong[0])
             raise self._failure(wrong[0], (why,), when)
@@ -186,7 +184,7 @@ class Situations(Asked):
         when = ", in one request with texts of other lengths"
         prompts = [self._new(text) for text in (*self._different(), *self._within_window())]
         # First, one text by itself: if its answer cannot be read, the others are not the cause.
-        self._measure(self._new(prompts[0]))
+        self._measure_new(prompts[0])
         results = self._batch(prompts, when)
         if self.engine.probe.plan.writes:
             results += self._batch(self._written_together(), when)
@@ -208,7 +206,7 @@ class Situations(Asked):
             why = EXCHANGED if self._are_exchanged(prompts, answers) else BROKEN_BY_BATCH
             raise self._failed_batch(prompts, problem, why) from None
         wrong = [measured for measured in results if not self._is_right(measured)]
-        if wrong and self._is_right(self._measure(self._new(wrong[0].prompt))):
+        if wrong and self._is_right(self._measure_new(wrong[0].prompt)):
             id, words = WRONG_IN_BATCH
             why = id, words + self._of_padding(wrong[0])
             why = EXCHANGED if self._are_exchanged(prompts, answers) else why
@@ -240,7 +238,7 @@ class Situations(Asked):
         """
         text = self._with_written_key(min(FEW, self._middle.steps))
         texts = filter(self._fits, (text, *map(text.moved, LONGER_BY)))
-        if not self._fits(text) or not self._is_right(self._measure(self._new(text))):
+        if not self._fits(text) or not self._is_right(self._measure_new(text)):
             return []
         return [self._new(each) for each in islice(texts, TEXTS)]
 
@@ -343,7 +341,7 @@ class Situations(Asked):
         whole = self._text_beyond(original + FEW)
         steps = range(1, whole.steps + 1)
         texts = [replace(whole, steps=step, given=step) for step in steps]
-        results = [self._measure(self._new(text)) for text in texts]
+        results = [self._measure_new(text) for text in texts]
         return self._together(results, ", beyond the original context")
 
     def _beyond_written(self, original: int) -> Outcome:
@@ -352,7 +350,7 @@ class Situations(Asked):
         Queries within it are not judged: an engine may use the frequencies for its longest text.
         """
         within = FEW // 2
-        got = self._measure(self._new(self._text_beyond(original - within)))
+        got = self._measure_new(self._text_beyond(original - within))
         prompt = replace(got.prompt, given=within + 1)
         measured = Measured(prompt, got.values[within:])
         probe = self.engine.probe
@@ -362,8 +360,8 @@ class Situations(Asked):
         # A prompt of the same length exposes an engine that never changes frequencies.
         prefilled = self._text_beyond(original + FEW)
         prefilled = replace(prefilled, given=prefilled.steps)
-        evidence = [self._measure(self._new(prefilled))]
-        evidence += [measured, self._measure(self._new(self._middle))]
+        evidence = [self._measure_new(prefilled)]
+        evidence += [measured, self._measure_new(self._middle)]
         fits = explain(probe, self.engine.model, self.group, self.dtype, evidence)
         explanations = tuple({fit.id: fit.words for fit in fits}.items()) or tuple(
             (id, words)
@@ -379,7 +377,7 @@ class Situations(Asked):
         Raises as ``_one_batch`` does, and Blocked if the usual text is wrong, which other checks
         report.
         """
-        if not self._is_right(self._measure(self._new(self._middle))):
+        if not self._is_right(self._measure_new(self._middle)):
             raise Blocked("a text within the original context is wrong by itself")
         beyond = self._text_beyond(original + FEW)
         counts = dict.fromkeys((1, (beyond.steps + 1) // 2, beyond.steps))
@@ -399,7 +397,7 @@ class Situations(Asked):
         text = self.text_across(size)
         if text.key - DIGITS < size // 2:
             raise NotClaimed(f"a context of {size:,} tokens is too short for a shift to be seen")
-        got = self._measure(self._new(text))
+        got = self._measure_new(text)
         right = self._expected(got.prompt)
         if got.agrees_with(right):
             return Outcome(worst=float(got.ratio(right).max()))
@@ -443,8 +441,8 @@ class Situations(Asked):
     def _after_longer(self, original: int) -> Outcome:
         """Check a short text after one that is longer than the original context."""
         longer = self._text_beyond(max(original + FEW, self.allowed - 2), steps=1)
-        self._measure(self._new(longer))
-        measured = self._measure(self._new(self._middle))
+        self._measure_new(longer)
+        measured = self._measure_new(self._middle)
         when = ", after a text beyond the original context"
         right = self._expected(measured.prompt)
         if not measured.agrees_with(right):
