@@ -57,9 +57,10 @@ DOORS = {
     "commands": "badge cli named naming",
     "commands/export": "export export_command",
     "commands/identify": "damaged_data identify pickles",
-    "commands/init": "init init_batches init_beside init_biases init_forms init_in_place init_keys "
-    "init_late init_layouts init_masks init_methods init_mistakes init_nearest init_packages "
-    "init_places init_scaled init_sizes init_states init_told plain_library",
+    "commands/init": "init init_batches init_beside init_biases init_cos_sin init_forms "
+    "init_in_place init_keys init_late init_layouts init_masks init_methods init_mistakes "
+    "init_nearest init_packages init_places init_scaled init_sizes init_states init_told "
+    "plain_library",
     "commands/judge": "engine_table judge",
     "commands/new": "new own_schemes",
     "commands/repro": "repro",

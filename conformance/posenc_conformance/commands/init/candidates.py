@@ -27,7 +27,7 @@ from posenc_conformance.errors import UserError, in_line
 from posenc_conformance.registry import load_all
 
 LOOKS = re.compile(
-    r"rope|rotary|rotat|rope_cache|freqs_cis|sinus|sincos|sin_cos|pos(ition(al)?)?_?(enc|emb)|"
+    r"rope|rotary|rotat|rope_cache|freqs_cis|sinus|sin_?cos|cos_?sin|pos(ition(al)?)?_?(enc|emb)|"
     r"posemb|pos_bias|t5_|(rel|relative)_?(pos_)?bias|position(al)?_bias|alibi|slopes|"
     r"position_bucket|time_?step|time_?emb|"
     r"(window|sliding|local|causal|chunk|dilat|stride|big_?bird|fixed).*mask|"

@@ -14,7 +14,12 @@ from posenc_conformance.commands.init.calls.limited_masks import (
     told_once,
 )
 from posenc_conformance.commands.init.calls.patience import late_parts, late_words
-from posenc_conformance.commands.init.calls.scaled import SCALES, factors_of, takes_rule
+from posenc_conformance.commands.init.calls.scaled import (
+    SCALES,
+    factors_of,
+    scaling_told,
+    takes_rule,
+)
 from posenc_conformance.commands.init.calls.scaled_keys import completed
 from posenc_conformance.commands.init.calls.wrong_scaling import in_order, nearest_scaled
 from posenc_conformance.commands.init.candidates import Found, Library
@@ -27,10 +32,10 @@ from posenc_conformance.judge.knowledge import KnownScheme
 from posenc_conformance.registry import load_all
 from posenc_conformance.scheme_file.scheme import Call
 
-ROTATES = r"rope|rotary|rotat|freqs_cis|pos.*emb|yarn|ntk|interpol|precompute"
+ROTATES = r"rope|rotary|rotat|freqs_cis|cos_?sin|(^|_)sin_cos|pos.*emb|yarn|ntk|interpol|precompute"
 HINTS = {
     **dict.fromkeys(SCALES, ROTATES),
-    "rope": r"rope|rotary|rotat|freqs_cis|sinus|pos.*emb|precompute",
+    "rope": r"rope|rotary|rotat|freqs_cis|cos_?sin|(^|_)sin_cos|sinus|pos.*emb|precompute",
     "timestep": r"time",
     "sinusoidal": r"sin|pos.*(enc|emb)|time|(^|_)pe($|_)|pe_?1d$",
     "sincos_2d": r"2d|sincos|sin_cos",
@@ -389,6 +394,8 @@ def _nearest(found: Found, answers: dict[str, list[Answered]]) -> Fit | None:
         if fit is not None:
             return completed(fit)
     for name in in_order(found, own):
+        if name == "rope" and scaling_told(found):
+            continue  # it is meant to differ
         fit = nearest(own[name])
         if fit is not None:
             return completed(fit)

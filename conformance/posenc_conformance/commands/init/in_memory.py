@@ -67,7 +67,7 @@ def _load_apart(name: str, how: How, schemes: Sequence[Scheme]) -> Implementatio
             return loaded
         loaded.end()
     with preventing_exit(), patience(how.seconds):
-        written = _written_or_none(name) if problem or PART.search(name) else _written(name)
+        written = _written_or_none(name) if problem else _written_if_any(name)
     if written is None:
         if problem:
             raise problem
@@ -107,20 +107,12 @@ def load_here(name: str) -> Implementation:
         return made
     if claims_on(named):
         return implementation_of(name, named)
-    made = _made_or_none(name) if PART.search(name) else _made(name)
+    made = _of_text(name, _written_if_any(name))
     return made or implementation_of(name, named)
 
 
 def _made_or_none(name: str) -> Implementation | None:
     return _of_text(name, _written_or_none(name))
-
-
-def _made(name: str) -> Implementation | None:
-    """Return an adapter for a library, made in memory; None if there is no such library.
-
-    Raises UserError if nothing in it behaves like a scheme.
-    """
-    return _of_text(name, _written(name))
 
 
 def _written_or_none(name: str) -> tuple[str, tuple[str, ...]] | None:
@@ -130,6 +122,21 @@ def _written_or_none(name: str) -> tuple[str, tuple[str, ...]] | None:
         return None
 
 
+def _written_if_any(name: str) -> tuple[str, tuple[str, ...]] | None:
+    """Return the text of an adapter; None for a file, or a part of a module, that may be one.
+
+    Raises UserError if something in it looks like an encoding, and nothing behaves like a scheme.
+    """
+    try:
+        return _written(name)
+    except NothingFits:
+        raise
+    except UserError:
+        if PART.search(name):
+            return None
+        raise
+
+
 def _of_text(name: str, written: tuple[str, tuple[str, ...]] | None) -> Implementation | None:
     """Return the implementation of an adapter's text, which is in no file."""
     if written is None:
@@ -137,6 +144,14 @@ def _of_text(name: str, written: tuple[str, tuple[str, ...]] | None) -> Implemen
     text, notes = written
     adapter = _adapter(name, text)
     return Implementation(name, adapter, versions(type(adapter)), notes=notes, text=text)
+
+
+TEMPLATE = "Adapter"
+"""The class of an adapter of ``posenc init``, which claims nothing before it is filled in."""
+
+
+class NothingFits(UserError):
+    """Nothing behaves like a scheme, of what looks like encodings."""
 
 
 @lru_cache(maxsize=4)
@@ -150,12 +165,16 @@ def _written(name: str) -> tuple[str, tuple[str, ...]] | None:
     if not found.claims:
         seen = ", ".join(part.path for part in source.found) or "none"
         late = f"; {found.late}" if found.late else ""
-        raise UserError(
+        named = [*write.of_others(source, found, name)]
+        own = [part for part in source.found if part.path != TEMPLATE]
+        kind = NothingFits if own or named else UserError
+        raise kind(
             f"{name} has no adapter, and nothing in it behaves like a scheme "
-            f"(looked at: {seen}){late}",
+            f"(looked at: {seen}){late}{''.join(f'; {line}' for line in named)}",
             f"pytest --impl={here} judges the adapter that lies here"
             if here
-            else f"posenc init {name} writes a template to fill in",
+            else f"posenc init {name} writes a template to fill in; in an adapter, put "
+            "@claims(...) above each method",
         )
     first = (
         f"{name} itself is judged, as what posenc init claims for it; {here}, which lies here, is "

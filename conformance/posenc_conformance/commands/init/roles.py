@@ -173,7 +173,7 @@ def call_text(
     """Return a call that fills each parameter by its role; None if one remains unknown.
 
     ``offered`` has an expression for each role, the preferred roles first. Optional parameters keep
-    their defaults unless their role is in ``passed``, or the default is a number of channels.
+    their defaults unless their role is in ``passed``, or the default is a size.
     """
     kinds = inspect.Parameter
     written: list[str] = []
@@ -188,7 +188,7 @@ def call_text(
         required = parameter.default is kinds.empty
         if role is None and required:
             return None
-        if role is None or not (required or role in passed or _has_own_size(parameter, role)):
+        if role is None or not (required or role in passed or _is_sized(parameter, role)):
             by_keyword = True
             left.append(parameter.name)
             continue
@@ -199,7 +199,12 @@ def call_text(
     return CallText(f"{function}({', '.join(written)})", frozenset(used), tuple(left))
 
 
-def _has_own_size(parameter: inspect.Parameter, role: str) -> bool:
-    """Return whether the default of a parameter is a number of channels, which no probe has."""
+def _is_sized(parameter: inspect.Parameter, role: str) -> bool:
+    """Return whether an optional parameter is a size whose default is none that a probe has.
+
+    It is a number of channels, or, with None, as many keys or queries as there are of the others.
+    """
     default = parameter.default
+    if role in ("q_len", "k_len"):
+        return default is None
     return role == "dim" and type(default) is int and default >= SMALLEST_SIZE

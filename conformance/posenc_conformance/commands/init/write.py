@@ -7,8 +7,9 @@ from importlib import metadata
 from pathlib import Path
 from textwrap import wrap
 
-from posenc_conformance.commands.init.beside import left_makers
+from posenc_conformance.commands.init.beside import is_of_own_tables, left_makers
 from posenc_conformance.commands.init.calls.other_schemes import scheme_told
+from posenc_conformance.commands.init.calls.scaled import scaling_told
 from posenc_conformance.commands.init.candidates import Library
 from posenc_conformance.commands.init.draft import Draft, header
 from posenc_conformance.commands.init.fit import Claimed, Fit
@@ -193,7 +194,7 @@ def unfit(library: Library, guess: Guess) -> Iterator[str]:
 def of_others(
     library: Library, guess: Guess, name: str, asked: Sequence[str] = ()
 ) -> Iterator[str]:
-    """Yield lines on parts whose names speak of schemes whose calls are not tried.
+    """Yield lines on parts named after schemes by which they are not judged.
 
     Schemes that are ``asked`` for by name have their methods in the adapter already.
     """
@@ -207,10 +208,21 @@ def of_others(
             f"not judged: {', '.join(paths)}: named after {scheme}, whose calls are not tried; "
             f"posenc init {name} {scheme} writes its methods to fill in"
         )
+    yield from _of_scalings(guess)
+
+
+def _of_scalings(guess: Guess) -> Iterator[str]:
+    """Yield lines on parts named after a scaling whose factor is none of their parameters."""
+    for part in guess.unknown:
+        if scheme := scaling_told(part):
+            yield (
+                f"NOT JUDGED: {part.path}: it is named after {scheme}, and none of its parameters "
+                "is known to be the factor; with its defaults it is no plain rope"
+            )
 
 
 def _unpaired(guess: Guess) -> Iterator[str]:
-    """Yield a line on makers of tables whose results are not judged, since none fits."""
+    """Yield a line on tables that are not judged: those of makers that do not fit, or of none."""
     parts = [*guess.unknown, *(part for fit in guess.near for part in fit.draft.parts)]
     for claim in guess.claims.values():
         makers = dict.fromkeys(part.path for part in left_makers(claim.fit, parts))
@@ -218,6 +230,12 @@ def _unpaired(guess: Guess) -> Iterator[str]:
             yield (
                 f"NOT JUDGED: {', '.join(makers)}: {claim.fit.draft.what} fits with right tables, "
                 "which the adapter makes itself, and with no others that were tried"
+            )
+            return
+        if is_of_own_tables(claim.fit):
+            yield (
+                f"  not judged: what makes the tables of {claim.fit.draft.what}, which gets right "
+                "ones from the adapter"
             )
             return
 

@@ -61,6 +61,7 @@ SPEAKS: Mapping[str, re.Pattern[str]] = {
     "ntk_aware": re.compile(r"^(?!.*dynamic).*(ntk|rescale)"),
 }
 """Words for each scheme in names of parts and of their parameters."""
+LINEAR = "position_interpolation"
 VAGUE = frozenset(["scale", "s", "alpha", "scaling"])
 """Names of factors that other numbers have, too."""
 MULTIPLIERS = frozenset(["scale", "rope_scale"])
@@ -112,6 +113,17 @@ def rank_of(name: str, found: Found) -> int:
     if name == "dynamic_ntk" and "ntk_aware" in said:
         return 1
     return 0 if name in said else 2 if said else 1
+
+
+def scaling_told(found: Found) -> str:
+    """Return the scaled scheme of which a candidate's name speaks; empty if it takes a factor, too.
+
+    Names that may be of anything else, such as "linear", do not count.
+    """
+    if factors_of([found]) or not found.is_class:
+        return ""
+    told = [name for name in SCALES if SPEAKS[name].search(found.named) and name != LINEAR]
+    return told[0] if told else ""
 
 
 def factors_of(parts: Sequence[Found]) -> list[str]:
