@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from posenc_conformance.report.difference import read_report
 from tests.libraries import keys, mistaken
 
 pytestmark = [pytest.mark.remembered(shipped=True), pytest.mark.slow]
@@ -46,6 +47,25 @@ def test_a_right_library_passes_and_the_header_says_how(judge: Judge, impl: str)
         ]
     )
     assert not Path("plain_adapter.py").exists()
+
+
+APPLIES = """
+import numpy as np
+
+def apply_rotary_pos_emb(q, k, cos, sin):
+    def turned(x):
+        a, b = np.split(x.astype(float), 2, -1)
+        return (x * cos + np.concatenate([-b, a], -1) * sin).astype(x.dtype)
+    return turned(q), turned(k)
+"""
+
+
+def test_what_is_not_judged_stands_in_report_and_page(judge: Judge) -> None:
+    told = "not judged: what makes the tables of apply_rotary_pos_emb"
+    assert judge(APPLIES, "plain.py", "--posenc-html=p.html", "--posenc-report=r.json").ret == 0
+    report = read_report(Path("r.json"))
+    assert any(told in note for note in report["notes"])
+    assert f"<li>{told}" in Path("p.html").read_text(encoding="utf-8")
 
 
 def test_wrong_keys_fail_and_the_failure_can_be_repeated(judge: Judge) -> None:

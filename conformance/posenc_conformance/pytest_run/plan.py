@@ -137,6 +137,7 @@ class Plan:
             claimed if self._is_reference else self._everything(schemes),
             claimed,
             {owner.id: not_claimed_of(owner, self.subjects) for owner in schemes},
+            self.implementation.notes,
         )
 
     @property

@@ -47,6 +47,8 @@ class Frame:
     """Ids of the checks that the implementation's claims call for."""
     missing: Mapping[str, Sequence[str]]
     """Calls and combinations of each scheme that no claim covers."""
+    notes: Sequence[str] = ()
+    """What is said of claims that were made for a library, one line each."""
 
     def of_schemes(self, chosen: Collection[str]) -> "Frame":
         """Return the frame of some of the schemes, and of all models."""
@@ -83,6 +85,7 @@ def build(
         "posenc-report": FORMAT,
         "kit": __version__,
         "implementation": {"name": frame.name, "versions": dict(frame.versions)},
+        **({"notes": [*frame.notes]} if frame.notes else {}),
         **({"interrupted": interrupted} if interrupted else {}),
         **({"alone": [*alone]} if alone else {}),
         "schemes": [*frame.schemes],

@@ -91,6 +91,7 @@ Report = TypedDict(
         "posenc-report": int,
         "kit": str,
         "implementation": ImplementationEntry,
+        "notes": NotRequired[list[str]],
         "interrupted": NotRequired[str],
         "alone": NotRequired[list[str]],
         "schemes": list[str],

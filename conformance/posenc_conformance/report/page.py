@@ -81,6 +81,7 @@ def page(report: Report) -> str:
         f"<style>{STYLE}{RULES}</style></head><body><main><h1>posenc: {name}</h1>",
         f'<div class="verdict"><p><strong>{escape(headline(report))}</strong></p>',
         *_causes(report),
+        *_unjudged(report),
         "</div>",
         '<form hidden><label>Filter <input id="filter" type="search"></label> <span id="told" '
         'role="status"></span><p>The key / goes to the filter, Escape empties it.</p></form>',
@@ -120,6 +121,16 @@ def _causes(report: Report) -> Iterator[str]:
         )
         more = len(causes) - CAUSES
         yield f"<li>and {more} more causes</li></ul>" if more > 0 else "</ul>"
+
+
+def _unjudged(report: Report) -> Iterator[str]:
+    """Yield what is not judged of a library whose claims were made for it."""
+    told = [note.strip() for note in report.get("notes", [])]
+    left = [note for note in told if note.lower().startswith("not judged")]
+    if left:
+        yield "<ul>"
+        yield from (f"<li>{_line(note)}</li>" for note in left)
+        yield "</ul>"
 
 
 def verdict(report: Report) -> str:
