@@ -95,6 +95,7 @@ def test_as_many_keys_as_queries_is_a_default(tmp_path: Path, first: str, wrong:
     ("code", "name", "words"),
     [
         (OF_SETTINGS, "of_settings", "NOT JUDGED: NTKRope: it is named after ntk_aware"),
+        (OF_SETTINGS.replace("NTKRope", "LongRope"), "of_long", "LongRope: named after longrope"),
         (SECTIONS, "of_sections", "after m-rope"),
     ],
 )

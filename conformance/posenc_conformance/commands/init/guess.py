@@ -13,6 +13,7 @@ from posenc_conformance.commands.init.calls.limited_masks import (
     is_limited,
     told_once,
 )
+from posenc_conformance.commands.init.calls.other_schemes import scheme_told
 from posenc_conformance.commands.init.calls.patience import late_parts, late_words
 from posenc_conformance.commands.init.calls.scaled import (
     SCALES,
@@ -394,7 +395,7 @@ def _nearest(found: Found, answers: dict[str, list[Answered]]) -> Fit | None:
         if fit is not None:
             return completed(fit)
     for name in in_order(found, own):
-        if name == "rope" and scaling_told(found):
+        if name == "rope" and (scaling_told(found) or scheme_told(found.named)):
             continue  # it is meant to differ
         fit = nearest(own[name])
         if fit is not None:
