@@ -24,6 +24,7 @@ from posenc_lab.deployed.engine import Array, Engine, read_checkpoint
 from posenc_lab.deployed.judging import InProcess
 from posenc_lab.deployed.outside.judging import model_of
 from posenc_lab.deployed.outside.layers import window_one_less, window_one_more
+from posenc_lab.deployed.outside.places import Paged, page_twice
 from posenc_lab.deployed.outside.serving import Served
 
 pytestmark = pytest.mark.remembered(shipped=True)
@@ -209,6 +210,22 @@ def test_where_no_key_can_be_generated_is_reported() -> None:
 def test_every_key_of_a_text_is_checked(config: str) -> None:
     results = run(deployed(Served, config), "every-key", 1024)
     assert Verdict.PASSED in {result.verdict for result in results}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("start", "first"), [(400, "400, 401, 402"), (900, "900, 901, 902")])
+def test_a_page_of_keys_is_found_wherever_it_is(start: int, first: str) -> None:
+    """Keys of the second half of the context are asked as those of the first."""
+    (result,) = run(deployed(page_twice(start), "llama-far"), "every-key", 1024)
+    assert result.verdict is Verdict.FAILED
+    assert f"keys at {first}" in result.text
+    assert "[keys-lost]" in result.text
+
+
+@pytest.mark.slow
+def test_keys_that_are_kept_in_pages_are_right() -> None:
+    (result,) = run(deployed(Paged, "llama-far"), "every-key", 1024)
+    assert result.verdict is Verdict.PASSED, result.text
 
 
 class RoundsLogProbabilities(Served):

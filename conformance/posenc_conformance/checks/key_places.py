@@ -199,22 +199,42 @@ class KeyPlaces(Situations):
                     return text
         return None
 
+    def _full_to_the_end(self, text: Prompt) -> Prompt:
+        """Return a text whose second half, at the end of the context, has nothing but keys.
+
+        It has at most twice the keys of ``text``, whose roundings hide the loss of none. Its
+        neutral keys precede the keys.
+        """
+        reach = self.length if self.group.reach is None else self.group.reach
+        first = self.length - text.steps - 1
+        half = (min(first, reach - text.steps) - DIGITS) // 2
+        count = min(half, 2 * (1 + len(text.also)))
+        also = (text.layer,) * (count - 1)
+        return self._with_gain(replace(text, key=first - count, first=first, also=also))
+
     def _every_key(self) -> Outcome:
-        """Check all keys of a text together, and if they are wrong, ever fewer of them.
+        """Check all keys of two texts together, and if they are wrong, ever fewer of them.
 
         Raises Wrong; with the places of wrong keys. Raises NotClaimed if rounding may hide one key,
         and Blocked if the usual text is wrong, which other checks report.
         """
-        text = self._full_text()
-        if text is None:
+        first = self._full_text()
+        if first is None:
             raise NotClaimed("one wrong key among many would not show beside the roundings")
+        texts = (first, self._full_to_the_end(first))
+        return Outcome(worst=max(map(self._ratio_of_full, texts)))
+
+    def _ratio_of_full(self, text: Prompt) -> float:
+        """Return the error of a text full of keys, in units of its bound; raise as _every_key."""
         whole = self._measure_sum(self._new(text))
         if whole.ratio <= 1:
-            return Outcome(worst=whole.ratio)
+            return whole.ratio
         if not self._is_right(self._measure_new(self._middle)):
             raise Blocked("scores of the usual text are wrong")
         keys = range(text.key, text.key + 1 + len(text.also))
         wrong = [*islice(self._wrong_keys(text, keys), LISTED)]
+        # Of a key that another place has too, the number alone is wrong.
+        wrong = [each for each in wrong if not self._is_scored(each)] or wrong
         if not wrong:
             words = f"{len(keys):,} keys are wrong together, and right in smaller texts"
             raise Wrong(f"{words}\ncheck      {self._place(text)}", Outcome(worst=whole.ratio))

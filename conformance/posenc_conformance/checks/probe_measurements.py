@@ -262,8 +262,12 @@ class Measuring:
 
     def _require_count_if_scored(self, measured: Measured, when: str) -> None:
         """Raise Wrong for a wrong number of keys, if the scores themselves are right."""
-        if measured.agrees_with(self._expected(measured.prompt)):
+        if self._is_scored(measured):
             self._require_count(measured, when)
+
+    def _is_scored(self, measured: Measured) -> bool:
+        """Return whether the scores are right, whatever number of keys the queries see."""
+        return measured.agrees_with(self._expected(measured.prompt))
 
     def _sinks_off(self, prompt: Prompt, count: Count) -> tuple[str, str] | None:
         """Say what sinks count as, if another text, within any window, says the same.

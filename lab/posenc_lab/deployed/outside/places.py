@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 
 from posenc_lab.deployed.engine import Array, Cache
-from posenc_lab.deployed.outside.cases import CONTEXT, FAR, wrong
+from posenc_lab.deployed.outside.cases import CONTEXT, FAR, right, wrong
 from posenc_lab.deployed.outside.serving import Served, Text
 
 FROM = r"(?i)(beyond|from|end|after|table|row|position)s? .*\d"
@@ -127,6 +127,45 @@ class LosesValuesAtPages(Served):
         for values in cache.values.values():
             values[:, 63:-1:64] = values[:, 64::64][:, : values[:, 63:-1:64].shape[1]]
         return logits
+
+
+PAGE = 16
+"""Keys in a page of a cache."""
+
+
+class Paged(Served):
+    """Keeps keys in pages; ``rows`` says which keys of a text each row holds."""
+
+    def rows(self, positions: Array) -> Array:
+        """Return the row of a text whose key a row holds, for each of these positions."""
+        return np.arange(len(positions))
+
+    def turn_key(self, x: Array, positions: Array, layer: int) -> Array:
+        turned = super().turn_key(x, positions, layer)
+        return np.asarray(turned[:, self.rows(positions)])
+
+
+def page_twice(start: int) -> type[Paged]:
+    """Keep the keys of one page in the next one too, which loses those of that."""
+
+    class PageTwice(Paged):
+        def rows(self, positions: Array) -> Array:
+            of_next = (positions >= start) & (positions < start + PAGE)
+            rows = super().rows(positions)
+            return np.where(of_next & (rows >= PAGE), rows - PAGE, rows)
+
+    return PageTwice
+
+
+for start in (400, 900):
+    wrong(
+        "llama-far",
+        "keys-lost keys-misplaced",
+        words=r"(?i)(lost|row|place)",
+        name=f"page-twice-at-{start}",
+        about=f"Keeps 16 keys from {start} on that are those of the page before.",
+    )(page_twice(start))
+right("llama-far", name="pages", about="Keeps keys in pages of 16.")(Paged)
 
 
 @wrong("llama-far", "positions-in-float16", words=r"(?i)float16", context=FAR)
