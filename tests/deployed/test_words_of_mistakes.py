@@ -21,6 +21,7 @@ from posenc_conformance.report.deployed_lines import lines
 from posenc_lab.deployed.engine import Array, Cache, Config, Engine, read_checkpoint
 from posenc_lab.deployed.judging import InProcess
 from posenc_lab.deployed.outside.configs import CONFIGS
+from posenc_lab.deployed.outside.decode import drifts
 from posenc_lab.deployed.outside.layers import usual_base
 from posenc_lab.deployed.outside.serving import PaddedLeft, PaddedRight, Pages, Served, Slot, Text
 
@@ -296,6 +297,8 @@ WRONG: tuple[tuple[type[Engine], str, str, str], ...] = (
     (StandsStillLate, "llama-far", "distance-1[", "get the last one, in what the engine writes"),
     (StepsBackLate, "llama-far", "distance-1[", "that the engine writes beyond 259 are wrong"),
     (FiveStill, "llama-far", "distance-1[", "[pairs-wrong]"),
+    (drifts(1), "llama-far", "distance-1[", "right: they stand ahead from 2"),
+    (drifts(-1), "llama-far", "distance-1[", "right: they stand behind from 2"),
     (Wraps, "llama-far", "distance-1[", "positions from 260 on start anew [positions-wrapped]"),
     (Ends, "llama-far", "distance-1[", "positions from 260 on get the last one [positions-cl"),
     (PartsTwice, "llama-far", "every-key", "[given-otherwise]"),

@@ -20,6 +20,7 @@ from posenc_conformance.deployed.mistakes import Explanation, explain
 from posenc_conformance.deployed.pair_rates import described as described_rates
 from posenc_conformance.deployed.pair_rates import rates
 from posenc_conformance.deployed.pictured import angle_errors, pictures_of
+from posenc_conformance.deployed.position_errors import drift
 from posenc_conformance.deployed.probe_checkpoint import Probe
 from posenc_conformance.deployed.prompts import DIGITS, LONGEST_NEAR, Prompt
 from posenc_conformance.deployed.table_ends import end_of_positions
@@ -148,8 +149,15 @@ class Asked(Measuring):
         if any(map(self._is_of_another, evidence.of_layer)):
             return (("earlier-answer", "gives the answer to an earlier text"),)
         if self._is_right_when_given(usual):
-            return (("written-otherwise", WRITTEN_OTHERWISE),)
+            return (self._written_otherwise(usual),)
         return ()
+
+    def _written_otherwise(self, measured: Measured) -> tuple[str, str]:
+        """Say that only queries that are written are wrong, and where they stand if that shows."""
+        off = ""
+        if self.group.turns:
+            off = drift(self.engine.probe, self.group, self.dtype, measured)
+        return "written-otherwise", f"{WRITTEN_OTHERWISE}{': ' * bool(off)}{off}"
 
     def _end_of_positions(self, evidence: Evidence) -> tuple[str, str] | None:
         """Say at which position positions end, if that explains all scores of the layer."""
@@ -255,6 +263,8 @@ class Asked(Measuring):
         changed = None if still.all() else self._rates(measured)
         if changed:
             return "frequencies-wrong", described_rates(self.group, changed)
+        if not still.all() and self._is_right_when_given(measured):
+            return self._written_otherwise(measured)
         listed = ", ".join(str(plan.order[prompt.measured[row]]) for row in wrong)
         how = "not rotated" if still.all() else "wrong"
         return "pairs-wrong", f"in each head pairs {listed} are {how}, and all others right"

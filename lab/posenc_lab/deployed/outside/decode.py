@@ -186,6 +186,24 @@ class JumpsAtTheFirstWord(Served):
         return np.where(found > ends, found + ends, found)
 
 
+def drifts(by: int) -> type[Served]:
+    """Move positions by ``by`` more after each 8th token that is written."""
+
+    class Drifts(Served):
+        def positions(self, start: int, count: int, ends: int) -> Array:
+            found = np.arange(start, start + count)
+            return np.asarray(found + by * (np.maximum(found - ends + 1, 0) // 8))
+
+    return Drifts
+
+
+for by, name, about in (
+    (1, "skips-one-of-eight", "Skips a position after each 8th word that it writes."),
+    (-1, "repeats-one-of-eight", "Repeats a position after each 8th word that it writes."),
+):
+    wrong("llama-far", LATER, words=r"(?i)writ|decod", name=name, about=about)(drifts(by))
+
+
 # Queries that the engine writes.
 
 
