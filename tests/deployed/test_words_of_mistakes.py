@@ -23,6 +23,7 @@ from posenc_lab.deployed.judging import InProcess
 from posenc_lab.deployed.outside.configs import CONFIGS
 from posenc_lab.deployed.outside.decode import drifts
 from posenc_lab.deployed.outside.layers import usual_base
+from posenc_lab.deployed.outside.norms import NormsWithEachOthersWeights, NormsWithoutWeights
 from posenc_lab.deployed.outside.serving import PaddedLeft, PaddedRight, Pages, Served, Slot, Text
 
 pytestmark = [pytest.mark.remembered(shipped=True), pytest.mark.slow]
@@ -297,6 +298,9 @@ WRONG: tuple[tuple[type[Engine], str, str, str], ...] = (
     (StandsStillLate, "llama-far", "distance-1[", "get the last one, in what the engine writes"),
     (StepsBackLate, "llama-far", "distance-1[", "that the engine writes beyond 259 are wrong"),
     (FiveStill, "llama-far", "distance-1[", "[pairs-wrong]"),
+    (NormsWithEachOthersWeights, "qwen3-plain", "distance-1[", "by 1 in one head and by 2 in the"),
+    (NormsWithEachOthersWeights, "qwen3-plain", "distance-7[", "norms of queries and keys were ex"),
+    (NormsWithoutWeights, "qwen3-plain", "distance-1[", "as if the weights of both norms were m"),
     (drifts(1), "llama-far", "distance-1[", "right: they stand ahead from 2"),
     (drifts(-1), "llama-far", "distance-1[", "right: they stand behind from 2"),
     (Wraps, "llama-far", "distance-1[", "positions from 260 on start anew [positions-wrapped]"),

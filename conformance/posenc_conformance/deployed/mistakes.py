@@ -1,5 +1,6 @@
 """The scores of engines with known mistakes."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,6 +33,10 @@ BASES = (10000, 500000, 1000000, 100000, 150000, 5000000, 10000000, 8000000, 200
 """Bases of released models, the usual ones first."""
 LARGEST_PART = 0.999
 """Part of its cap to which a reading is clipped; a larger reading may be any number."""
+FITS_NORMS = 1e-3
+"""Relative error of the factors that wrong weights of norms cause: a norm has an eps."""
+SMALLEST_OFF = 1e-15
+"""Error of a factor below which its digits are those of float64."""
 NOTHING = 1e-6
 """A factor of scores that is 0 up to rounding."""
 MOST_CAPS = 16.0
@@ -298,16 +303,20 @@ def _of_size(
     weights = np.where(read, uncertain**-2.0, 0)
     products = weights * np.where(read, got, 0) * scores.values
     squares = weights * scores.values**2
-    factor = float(products.sum() / squares.sum())
-    yield _multiplied(probe, group, right, np.array([factor, factor]))
+    both, off = float(products.sum() / squares.sum()), float(squares.sum() ** -0.5)
+    yield _multiplied(probe, group, right, np.array([both, both]), np.array([off, off]))
     if (squares.sum(axis=0) > 0).all():
-        yield _multiplied(probe, group, right, products.sum(axis=0) / squares.sum(axis=0))
+        of_heads = products.sum(axis=0) / squares.sum(axis=0)
+        yield _multiplied(probe, group, right, of_heads, squares.sum(axis=0) ** -0.5)
 
 
 def _multiplied(
-    probe: Probe, group: Group, right: Callable[..., Scores], factors: Floats
+    probe: Probe, group: Group, right: Callable[..., Scores], factors: Floats, off: Floats
 ) -> Explanation:
-    """Return the mistake of scores that are multiplied by a factor for each head."""
+    """Return the mistake of scores that are multiplied by a factor for each head.
+
+    ``off`` are the errors of the factors.
+    """
 
     def multiplied(prompt: Prompt) -> Scores:
         scores = right(group, prompt)
@@ -315,11 +324,37 @@ def _multiplied(
         larger = np.maximum(1.0, np.abs(factors))
         return Scores(values, larger * scores.bound + noise(probe, group, prompt, values))
 
-    first, second = (f"{factor:.{4 if abs(factor - 1) > 1e-3 else 8}g}" for factor in factors)
+    first, second = map(_known_digits, factors, off)
+    if abs(factors[0] - factors[1]) <= off.sum():  # one factor, which one head tells better
+        first = second = max(first, second, key=len)
     words = f"matches scores that are multiplied by {first}"
     if (np.abs(factors) < NOTHING).all():
         words = "all scores are 0, as with queries or keys of heads that are not those asked for"
         return Explanation("scores-zero", words, multiplied)
     if first != second:
         words += f" in one head and by {second} in the other"
+    if probe.family.normed is Normed.BY_HEAD and (why := _of_norms(probe, factors)):
+        words += f", as if {why}"
     return Explanation("scores-multiplied", words, multiplied)
+
+
+def _known_digits(factor: float, off: float) -> str:
+    """Return a factor with the digits that its error leaves: four, and eight of one close to 1."""
+    decimals = max(0, math.floor(-math.log10(max(off, SMALLEST_OFF))))
+    digits = 4 if abs(factor - 1) > 1e-3 else 8
+    return f"{round(factor, decimals):.{digits}g}"
+
+
+def _of_norms(probe: Probe, factors: Floats) -> str:
+    """Say which wrong weights of the norms of queries and keys multiply scores by these factors."""
+    queries, key = probe.weights_of_query_norm()[[*probe.plan.pairs[0]]], probe.key_weight
+    ways = {
+        "the weight of the norm of queries were missing": 1 / queries,
+        "the weight of the norm of keys were missing": np.full(HEADS, 1 / key),
+        "the weights of both norms were missing": 1 / (queries * key),
+        "queries were normed with the weight of keys": key / queries,
+        "keys were normed with the weight of queries": np.full(HEADS, queries[0] / key),
+        "the norms of queries and keys were exchanged": queries[0] / queries,
+    }
+    fitting = [why for why, made in ways.items() if np.allclose(made, factors, rtol=FITS_NORMS)]
+    return " or ".join(fitting)
