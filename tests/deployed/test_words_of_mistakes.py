@@ -15,11 +15,13 @@ from posenc_conformance.checks.deployed import checks, subjects_of
 from posenc_conformance.checks.execution import Execution, execute
 from posenc_conformance.deployed.checkpoint.writing import write_checkpoint
 from posenc_conformance.deployed.engine import Deployed, probe_for
+from posenc_conformance.deployed.instrument import READ
 from posenc_conformance.judge.verdict import Verdict
 from posenc_conformance.models.file import Model, with_configuration
 from posenc_conformance.report.deployed_lines import lines
 from posenc_lab.deployed.engine import Array, Cache, Config, Engine, read_checkpoint
 from posenc_lab.deployed.judging import InProcess
+from posenc_lab.deployed.outside.biases import Biased
 from posenc_lab.deployed.outside.configs import CONFIGS
 from posenc_lab.deployed.outside.decode import drifts
 from posenc_lab.deployed.outside.layers import usual_base
@@ -323,6 +325,45 @@ WRONG: tuple[tuple[type[Engine], str, str, str], ...] = (
     (SeesPaddingLater, "llama-far", "one-batch", "others: queries that it writes see padding"),
     (PaddingOfFirst, "llama-far", "one-batch", "got        a query sees "),
 )
+
+
+class LosesTheNextWord(Biased):
+    """Prefers the word of a key to the next one unless that is far likelier, in prompts too."""
+
+    margin = 17.0
+
+    def forward(self, tokens: Text, cache: Cache, ends: int) -> Array:
+        logits = super().forward(tokens, cache, ends).copy()
+        read = max(READ, key=lambda word: logits[self.words.index(word)])
+        largest, top = logits[self.words.index(read)], int(logits.argmax())
+        if self.is_lost(len(cache.tokens), ends) and logits[top] - largest < self.margin:
+            logits[top] = min(logits[top], largest - 0.01)
+        return logits
+
+    def is_lost(self, count: int, ends: int) -> bool:
+        """Return whether the word after ``count`` tokens may be lost."""
+        return count > 508
+
+
+class LosesWhatItWrites(LosesTheNextWord):
+    """Prefers the word of a key in what it writes alone."""
+
+    def is_lost(self, count: int, ends: int) -> bool:
+        return count > max(508, ends)
+
+
+def test_a_word_that_is_lost_in_prompts_too_is_no_mistake_of_what_is_written() -> None:
+    result = run(LosesTheNextWord, "bloom", "distance-507")
+    assert result.verdict is Verdict.FAILED
+    assert "wrong      0 of" in result.text
+    assert result.outcome.explanations == ()
+
+
+def test_a_word_that_is_lost_in_what_is_written_is_named() -> None:
+    result = run(LosesWhatItWrites, "bloom", "distance-507")
+    assert "[written-otherwise]" in result.text
+
+
 LONG: Mapping[type[Engine], int] = {PartsTwice: 1024, PartBefore: 1024}
 """Tokens of the longest text, for mistakes that begin in the third part of a prompt."""
 

@@ -124,7 +124,7 @@ class Asked(Measuring):
         """Return the known mistakes, or the roundings, that explain all measurements."""
         engine, worst = self.engine, evidence.worst
         if worst.lost and self._is_right(replace(worst, lost="")):
-            return (self._of_lost(worst.prompt),)
+            return self._of_lost(worst.prompt)
         readings, of_layer = evidence.readings, evidence.of_layer
         fits = explain(engine.probe, engine.model, self.group, self.dtype, readings)
         rounding = self._roundings(readings, fits)
@@ -179,15 +179,25 @@ class Asked(Measuring):
         """Say which queries are wrong if some of them show that the key is at its place."""
         return self._given_alone(wrong) or (QUERIES_WRONG,)
 
-    def _of_lost(self, prompt: Prompt) -> tuple[str, str]:
+    def _of_lost(self, prompt: Prompt) -> Explanations:
         """Say what is wrong with a text whose queries are right when they are asked one by one.
 
         Each such text begins like the one before it, so the first query is asked in a new text.
+        They were asked with the smallest gain; nothing is said if the word that was lost with a
+        larger one is lost in a prompt as well.
         """
         first = replace(prompt, steps=max(prompt.given, 1))
-        if self._is_right(self._measure(self._new(first), again=False)):
-            return "written-otherwise", WRITTEN_OTHERWISE
-        return "changes-when-repeated", NEW_OTHERWISE
+        if not self._is_right(self._measure(self._new(first), again=False)):
+            return (("changes-when-repeated", NEW_OTHERWISE),)
+        chains = (replace(prompt, gain=gain) for gain in self.engine.probe.plan.gains)
+        found = (self._measure(self._new(chain), again=False) for chain in chains)
+        lost = next((measured.prompt for measured in found if measured.lost), None)
+        if lost is None:
+            return ()
+        given = self._new(replace(lost, given=lost.steps))
+        if self._measure(given, again=False).lost:
+            return ()
+        return (("written-otherwise", WRITTEN_OTHERWISE),)
 
     def _in_layers(self, known: Explanations, layers: Sequence[int]) -> Explanations:
         """Return explanations that say in which layers they apply, and in which heads of one."""
