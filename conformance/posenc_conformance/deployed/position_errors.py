@@ -75,13 +75,14 @@ def drift(probe: Probe, group: Group, dtype: str, measured: Measured) -> str:
     Returns nothing if no such distances explain all scores, or if they change about as often as
     scores are wrong. Slow pairs have the same scores at several positions.
     """
-    wrong = (measured.ratio(expected(probe, group, measured.prompt, dtype)) > 1).any(axis=1)
+    ratio = measured.ratio(expected(probe, group, measured.prompt, dtype))
+    wrong = np.asarray((ratio > 1).any(axis=1))
     for sign in (1, -1):
         fitting = [
             (measured.ratio(_at_distance(probe, group, measured.prompt, dtype, sign * by)) <= 1)
             for by in range(MOST_MOVED + 1)
         ]
-        fits, off = np.array(fitting).all(axis=2), [0]
+        fits, off = np.asarray(np.array(fitting).all(axis=2)), [0]
         for row in fits.T:
             later = np.flatnonzero(row[off[-1] :])
             if not later.size:
