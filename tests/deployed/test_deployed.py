@@ -1169,7 +1169,9 @@ def loading(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     auto = dict.fromkeys(classes, SimpleNamespace(from_pretrained=load))
     stand_in = SimpleNamespace(**auto, GenerationConfig=mock.MagicMock())
     monkeypatch.setitem(sys.modules, "transformers", stand_in)
-    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(float32="float32"))
+    monkeypatch.setitem(
+        sys.modules, "torch", SimpleNamespace(float32="float32", set_num_threads=mock.Mock())
+    )
     return loads
 
 

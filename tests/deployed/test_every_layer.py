@@ -206,6 +206,7 @@ def test_where_no_key_can_be_generated_is_reported() -> None:
     assert not any(probe_for(model_of(name)).plan.writes for name in ("t5", "gpt2", "modernbert"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", ["llama", "llama-deep", "mistral-512"])
 def test_every_key_of_a_text_is_checked(config: str) -> None:
     results = run(deployed(Served, config), "every-key", 1024)
