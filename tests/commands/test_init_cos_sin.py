@@ -8,7 +8,7 @@ from posenc_conformance.commands.init.in_memory import load_here
 from posenc_conformance.errors import UserError
 from posenc_lab.judging import failed, judge
 
-pytestmark = pytest.mark.remembered(shipped=True)
+pytestmark = [pytest.mark.remembered(shipped=True), pytest.mark.slow]
 TABLES = """
 import numpy as np
 

@@ -17,11 +17,12 @@ from posenc_lab.deployed.older import Older
 from posenc_lab.deployed.outside.cases import Case
 from posenc_lab.deployed.outside.heads import Fused
 from posenc_lab.deployed.outside.judging import model_of
+from posenc_lab.deployed.outside.projections import NeoX
 from posenc_lab.deployed.outside.serving import Served
 from posenc_lab.deployed.right import Latent
 from posenc_lab.deployed.two_texts import TwoTexts
 
-KINDS = (Encoder, TwoTexts, Latent, ByLength, Older, Fused, Served)
+KINDS = (Encoder, TwoTexts, Latent, ByLength, NeoX, Older, Fused, Served)
 STEPS = 24
 Answers = list[list[dict[str, float]]]
 
